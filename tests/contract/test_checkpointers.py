@@ -269,6 +269,8 @@ def test_a_save_that_fails_locks_nobody_out_and_leaves_nothing_open(tmp_path: Pa
         with pytest.raises(TypeError, match="not msgpack serializable"):
             saver.put(place, unfit, {}, unfit["channel_versions"])
         its.update_state(attempt(None), {"log": [large]}, "first")
+        (waits,) = saver.conn.execute("PRAGMA busy_timeout").fetchone()
+        assert waits == 30_000, "a VACUUM by another program is waited for"
         saver.conn.execute("PRAGMA busy_timeout = 1")
         held.execute("BEGIN IMMEDIATE")
         with pytest.raises(CheckpointError, match=r"runs\.db cannot be used \(database is locked\)"):

@@ -515,28 +515,6 @@ def test_models_that_people_chose(store: RunStore) -> None:
     assert store.assignments("none") == {}
 
 
-def test_a_closed_store_says_so(open_history: Open) -> None:
-    store = open_history()
-    store.close()
-    store.close()
-    with pytest.raises(StoreError, match="is closed: open it again"):
-        store.list(RunFilter())
-
-
-@pytest.mark.parametrize("open_history", ["sqlite", "postgres"], indirect=True)
-def test_what_is_kept_is_there_after_opening_again(open_history: Open) -> None:
-    first, second = open_history(), open_history()
-    first.create(everything(), shown())
-    first.write(events=[news("full", range(1, 101))])
-    assert second.events("full") == kept(range(1, 101))
-    first.close()
-    second.close()
-    third = open_history()
-    assert third.get("full") == everything()
-    assert third.count("full") == 100
-    third.close()
-
-
 @pytest.mark.parametrize("open_history", ["sqlite", "postgres"], indirect=True)
 def test_one_history_is_made_when_many_open_it_at_once(open_history: Open) -> None:
     start = threading.Barrier(6)

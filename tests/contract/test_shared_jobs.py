@@ -1,6 +1,7 @@
 """What holds of jobs that several processes share: leases, and who hears what."""
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import procrastinate.utils
@@ -103,6 +104,22 @@ async def test_a_graph_is_worked_on_where_it_is_and_who_waits_for_it_keeps_nobod
     assert await claimed(newer, 1.5) is None
     older = await engine.worker(queues=("walk", "walk@old"))
     assert (await claimed(older)).run_id == "a"
+
+
+async def test_who_is_to_go_alone_does_not_wait_for_one_that_nobody_works_on(engine: Engine) -> None:
+    jobs = await engine.worker(queues=("walk", "other"))
+    for job in (a_job("a"), replace(a_job("b"), workflow="other")):
+        await jobs.submit(job)
+    for job in [await claimed(jobs), await claimed(jobs)]:
+        await jobs.give_back(job, alone=True)
+    await jobs.close()
+    other = await engine.worker(queues=("other",))
+    job = await claimed(other, 10.0)
+    assert job.run_id == "b"
+    walk = await engine.worker()
+    assert await claimed(walk, 1.5) is None, "the other one goes on"
+    await other.finish(job)
+    assert (await claimed(walk, 10.0)).run_id == "a"
 
 
 async def test_nobody_takes_its_own_jobs_away(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

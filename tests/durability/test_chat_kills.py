@@ -1,4 +1,4 @@
-"""A chat or a question that is killed in the middle goes on where it was: finished nodes do not run again, and counters hold."""
+"""A chat that is killed in the middle goes on where it was: finished nodes do not run again, and counters hold."""
 
 import json
 import os
@@ -51,38 +51,9 @@ asyncio.run(main())
 """
 
 
-QUESTION = """
-import json, os, signal, sys
-from knowledge import BRIDGES, kept, rag
-from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.rag import ask
-
-folder, dies_in, resume = sys.argv[1], sys.argv[2], sys.argv[3] == "resume"
-
-def model(node, reply):
-    def answer(messages):
-        with open(f"{folder}/asked", "a") as file:
-            file.write(node + "\\n")
-        if node == dies_in and not resume:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return reply
-    return ScriptedChatModel(answer, repeat_last=True)
-
-reading = {"standalone": "Who designed the Tower Bridge?", "route": "knowledge_graph_retrieval", "complexity": "one_hop"}
-verdicts = {"unsupported": [], "useful": True, "reason": ""}
-services = rag(
-    BRIDGES, pipeline={"checkpoint": {"enable": True, "save_dir": f"{folder}/checkpoints"}},
-    route_question=model("route_question", reading), answer_generation=model("answer_generation", "Horace Jones [1]."),
-    generation_grading=model("generation_grading", verdicts),
-)
-result = ask("Who designed the Tower Bridge?", services=services, run_id="bridge", resume=resume)
-print(json.dumps({"status": result.status, "text": result.answer.text, "path": result.path}))
-"""
-
-
-def run(script: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", script, str(folder), *words],
+        [sys.executable, "-c", CHAT, str(folder), *words],
         capture_output=True, text=True, check=False, timeout=120,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])},
     )  # fmt: skip
@@ -98,7 +69,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Unharmed:
     @cache
     def of(how: str) -> tuple[dict[str, Any], list[str]]:
         folder = tmp_path_factory.mktemp("whole")
-        ran = run(CHAT, folder, "", "0", "begin", how)
+        ran = run(folder, "", "0", "begin", how)
         assert ran.returncode == 0, ran.stderr
         return json.loads(ran.stdout), (folder / "log").read_text().split()
 
@@ -121,25 +92,10 @@ def test_a_killed_chat_goes_on_where_it_was(
     node: str, visit: str, how: str, unharmed: Unharmed, tmp_path: Path
 ) -> None:
     answer, nodes = unharmed(how)
-    assert run(CHAT, tmp_path, node, visit, "begin", how).returncode == -signal.SIGKILL
-    resumed = run(CHAT, tmp_path, node, visit, "resume", how)
+    assert run(tmp_path, node, visit, "begin", how).returncode == -signal.SIGKILL
+    resumed = run(tmp_path, node, visit, "resume", how)
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout) == answer
     assert "unregistered" not in resumed.stderr
     place = [at for at, name in enumerate(nodes) if name == node][int(visit) - 1]
     assert (tmp_path / "log").read_text().split() == [*nodes[:place], node, *nodes[place:]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("node", ["answer_generation", "route_question", "generation_grading"])
-def test_a_killed_question_goes_on_where_it_was(node: str, tmp_path: Path) -> None:
-    assert run(QUESTION, tmp_path, node, "begin").returncode == -signal.SIGKILL
-    resumed = run(QUESTION, tmp_path, node, "resume")
-    assert resumed.returncode == 0, resumed.stderr
-    result = json.loads(resumed.stdout)
-    assert result["status"] == "answered"
-    assert "Horace Jones" in result["text"]
-    asked = (tmp_path / "asked").read_text().split()
-    nodes = ["route_question", "answer_generation", "generation_grading"]
-    assert asked == [each for each in nodes for _ in range(1 + (each == node))]
-    assert "knowledge_graph_retrieval" not in result["path"] or node == "route_question"

@@ -10,19 +10,16 @@ from pathlib import Path
 
 import pytest
 from hosted_graphs import PATH, log, opened
-from hosts import until
 from hub_process import RUN
 
 GIVEN = {"question": "where?", "rounds": 9, "chunks": 5}
 WHOLE = [*PATH] * 4 + ["answer"]
 
 
-def process(folder: Path, **given) -> subprocess.Popen[bytes]:
+def process(folder: Path) -> subprocess.Popen[bytes]:
     script = Path(__file__).parents[1] / "support" / "hub_process.py"
     with (folder / "errors").open("ab") as errors:
-        return subprocess.Popen(
-            [sys.executable, str(script), str(folder), json.dumps({**GIVEN, **given})], stderr=errors
-        )
+        return subprocess.Popen([sys.executable, str(script), str(folder), json.dumps(GIVEN)], stderr=errors)
 
 
 def lines(file: Path) -> list[str]:
@@ -53,24 +50,6 @@ async def check(folder: Path) -> None:
     assert sorted(record.path) == sorted(WHOLE)
     assert record.passes == {"again": 3}
     assert record.stop_reason == "again"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
-async def test_a_run_killed_in_a_node_goes_on_in_another_process(tmp_path: Path, asynchronous: bool) -> None:
-    running = process(tmp_path, hold="left#2", asynchronous=asynchronous)
-    # Both have begun by then, in either order; the log may not know yet that the neighbour has ended.
-    until(lambda: {"left": 2, "right": 2}.items() <= Counter(lines(tmp_path / "begun")).items())
-    running.kill()
-    running.wait(timeout=30)
-    before = Counter(lines(tmp_path / "begun"))
-    assert process(tmp_path, open=["left#2"], asynchronous=asynchronous).wait(timeout=90) == 0
-    await check(tmp_path)
-    begun = Counter(lines(tmp_path / "begun"))
-    assert before == {"plan": 2, "left": 2, "right": 2, "check": 1}
-    again = begun - Counter(WHOLE)
-    assert again["left"] == 1
-    assert set(again) <= {"left", "right"}, "only the superstep that was under way runs again"
 
 
 @pytest.mark.slow

@@ -126,20 +126,3 @@ def test_killed_after_so_many_steps(tmp_path, sources, uninterrupted, steps):
     assert report.stored == RECORDS + 1 - stored
     with open_store(f"sqlite:{target}") as store:
         assert contents(store) == uninterrupted
-
-
-@pytest.mark.slow
-def test_killed_while_changes_are_stored(tmp_path, sources):
-    target = str(tmp_path / "k.db")
-    source = make_jsonl(tmp_path / "people.jsonl", people(RECORDS))
-    ingest_into(target, [source], batch=FEW)
-    changed = people(RECORDS - 10)
-    for record in changed[::2]:
-        record["text"] += " It was renamed in 1950."
-    make_jsonl(source, changed)
-    with pytest.raises(BrokenProcessPool):
-        in_new_process(ingest_into, target, [source], 17, how="fork", batch=FEW, prune=True)
-    report = ingest_into(target, [source], batch=FEW, prune=True)
-    assert report.deleted == 10
-    with open_store(f"sqlite:{target}") as store:
-        assert contents(store) == fresh([source])

@@ -9,7 +9,7 @@ from crashing_graphs import three_loops
 from crashing_record import Record
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, interrupt
-from shapes import HERE, State, graph, note
+from shapes import HERE, State, graph
 
 from loopwright.checkpoints import JsonFileSaver, open_checkpointer
 from loopwright.engine import BoundedGraph, Loop, bounded, resume, run
@@ -23,11 +23,11 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckp
         yield opened
 
 
-def one_loop(saver: BaseCheckpointSaver[str] | None, work: Any = None, limit: int = 3, **options: Any) -> BoundedGraph:
+def one_loop(saver: BaseCheckpointSaver[str], limit: int = 3) -> BoundedGraph:
     """``work -> check -> work``, for ever; then ``answer``."""
-    made = graph("START-work work-check check?work check?answer answer-END", work=work or note("work"))
+    made = graph("START-work work-check check?work check?answer answer-END")
     loop = Loop(name="again", target="work", sources=("check",), limit=limit, exhausted="answer")
-    return bounded(made, [loop], checkpointer=saver, **options)
+    return bounded(made, [loop], checkpointer=saver)
 
 
 def books(saver: BaseCheckpointSaver[str]) -> dict[str, Any]:
@@ -144,21 +144,6 @@ def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
     inside = ["work", "check"] * 3
     assert ran == [*inside, "judge", *inside, "judge"]
     assert spent(saver) == {"around": 1}
-
-
-def test_three_interrupts_in_one_run_grant_nothing_afresh_and_a_new_input_does(saver: BaseCheckpointSaver[str]) -> None:
-    def work(_state: State) -> dict[str, Any]:
-        return {"log": ["work", str(interrupt("well?"))]}
-
-    state = one_loop(saver, work, limit=2).invoke({"log": []}, HERE)
-    for answer in ("a", "b", "c"):
-        assert "__interrupt__" in state
-        state = one_loop(saver, work, limit=2).invoke(Command(resume=answer), HERE)
-    assert "__interrupt__" not in state
-    assert state["log"] == ["work", "a", "check", "work", "b", "check", "work", "c", "check", "answer"]
-    assert state["stop_reason"]["spent"] == 2
-    state = one_loop(saver, limit=2).invoke({"log": ["turn two"]}, HERE)
-    assert state["log"][10:] == ["turn two", "work", "check", "work", "check", "work", "check", "answer"]
 
 
 def test_a_raised_limit_counts_from_the_next_input_on(saver: BaseCheckpointSaver[str]) -> None:

@@ -133,15 +133,21 @@ async def test_what_cannot_go_on_is_refused_and_stays_as_it_is(tmp_path: Path) -
 
 async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_start(tmp_path: Path) -> None:
     desk = Desk()
-    async with opened(tmp_path, Walk(desk)) as hub:
+    async with opened(tmp_path, Walk(desk), limits=RunLimits(running=2)) as hub:
         first = await hub.start("walk", {**ASKED, "hold": "left#1"})
-        await until(lambda: desk.waiting["left#1"])
+        last = await hub.start("walk", {**ASKED, "hold": "answer"})
+        third = await hub.start("walk", ASKED)
+        await until(lambda: desk.waiting["left#1"] and desk.waiting["answer"])
+        followed = [asyncio.create_task(log(hub, each.id)) for each in (first, last)]
         stopping = asyncio.create_task(hub.close(grace=30))
         await until(lambda: hub.refusal)
-        desk.opened.add("left#1")
+        assert (await hub.cancel(third.id)).status == "cancelled", "none that goes on at the next start"
+        desk.opened |= {"left#1", "answer"}
         await stopping
         record = hub.store.get(first.id)
         assert (record.status, record.path) == ("queued", ("plan", "left", "right"))
+        ends = [(await each)[-1].name == "run_finished" for each in followed]
+        assert ends == [False, True], "who follows what ends in time sees its end"
     again = Desk()
     async with opened(tmp_path, Walk(again)) as hub:
         record = await hub.until_ended(first.id, 60)

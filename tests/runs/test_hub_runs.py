@@ -5,6 +5,7 @@ import importlib.util
 import json
 from pathlib import Path
 from typing import Annotated, Any
+from unittest.mock import Mock
 
 import pytest
 from hosted_graphs import PATH, Desk, Walk, log, opened, ran, until
@@ -14,7 +15,7 @@ from shapes import State, graph
 from loopwright.config import Allowance
 from loopwright.engine import bounded
 from loopwright.engine.events.schema import run_event
-from loopwright.errors import ConfigError, InputError, UnknownNameError
+from loopwright.errors import ConfigError, InputError, StoreError, UnknownNameError
 from loopwright.runs.schemas import LoggedEvent, PromptVersion, RunFilter, RunLimits
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.api import RunChanges
@@ -230,23 +231,38 @@ async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> Non
                 await asked(live.id)
 
 
-async def test_a_run_whose_store_fails_for_good_ends_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends", ["finished", "cancelled", "for good"])
+async def test_a_run_that_cannot_be_kept_has_not_ended_and_goes_on_from_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk)) as hub:
         live = await hub.start("walk", {**ASKED, "hold": "check"})
         await until(lambda: desk.waiting["check"])
         # What happened so far is kept in parts: a moment later than it happens.
         await until(lambda: '"node":"check"' in hub.store.events(live.id)[-1].data)
-        before = len((await hub.follow(live.id)).events)
-        hub.store.close()
-        desk.opened.add("check")
-        events = await log(hub, live.id, after=before)
-        record = await hub.until_ended(live.id)
-    assert (record.status, record.error_type) == ("failed", "StoreError")
-    assert [event.seq for event in events] == [*range(before + 1, before + 1 + len(events))]
-    assert names(events)[-1] == "run_failed"
-    ended = [event.data for event in events if event.name == "node_finished"]
-    assert not any('"node":"check"' in data for data in ended), "what was never kept is not shown"
+        following = asyncio.create_task(log(hub, live.id))
+        monkeypatch.setattr(hub.store, "write", Mock(side_effect=StoreError("it is locked")))
+        if ends == "cancelled":
+            hub.cancel_soon(live.id)
+        else:
+            desk.opened.add("check")
+        await until(lambda: live.id not in hub._going)
+        assert (await hub.known(live.id)).status in ("running", "queued")
+        shown = await hub.follow(live.id)
+        ended = [event.data for event in shown.events if event.name == "node_finished"]
+        assert not any('"node":"check"' in data for data in ended), "what was never kept is not shown"
+        assert not shown.ended and not following.done()
+        if ends == "for good":
+            hub.store.close()
+            for told in (following, hub.until_ended(live.id)):
+                with pytest.raises(StoreError, match="closed"):
+                    await told
+            return
+        monkeypatch.undo()
+        assert (await hub.until_ended(live.id)).status == ends
+        assert await following == hub.store.events(live.id)
+        assert not hub._news, "nobody waits any more"
 
 
 async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from loopwright.runs.schemas import RunLimits
 from loopwright.server import ServerSettings, Serving
 from loopwright.server.agent_api.streaming import frames
 from loopwright.server.agent_api.threads import Threads, Turn
+from loopwright.server.metrics import Metrics
 from loopwright.server.retention import Retention, _forget_unused, retaining
 from loopwright.server.uploads import Uploads
 
@@ -31,7 +32,7 @@ ASKED = {"question": "where?"}
 
 
 def threads_of(hub: Any) -> Threads:
-    return Threads(SimpleNamespace(hub=hub, workflow=hub.workflows.__getitem__))
+    return Threads(SimpleNamespace(hub=hub, workflow=hub.workflows.__getitem__, metrics=Metrics()))
 
 
 async def test_a_thread_outlives_its_first_turns_and_its_graph(tmp_path, monkeypatch):
@@ -111,15 +112,6 @@ async def test_an_answer_goes_to_the_question_that_it_names(tmp_path):
             hubs._require_fitting(run.model_copy(update={"asked": (*run.asked, other)}), "yes")
         again = await hub.resume(run.id, answer={run.asked[0].id: "yes"})
         assert (await hub.until_ended(again.id)).outcome.answer == "yes after 1"
-
-
-async def test_a_run_that_broke_here_is_shown_as_it_ended_elsewhere(tmp_path):
-    async with opened(tmp_path, Walk()) as hub:
-        run = await ran(hub, ASKED)
-        failed = run.model_copy(update={"status": "failed", "epoch": run.epoch - 1})
-        hub._broken[run.id] = SimpleNamespace(record=failed, last_word=None)
-        assert await hub.record(run.id) == run
-        assert not hub._broken and not hub._news
 
 
 async def test_who_leaves_takes_a_waiting_run_along(tmp_path):

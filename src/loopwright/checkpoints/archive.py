@@ -18,6 +18,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from loopwright.engine.langgraph_private import begin_ids_after
 
+WAIT = 30.0
+"""Seconds for which a save waits for a database that is gone, or that another process keeps locked."""
+
 PAGE = 50
 """So many checkpoints of a list are read at once."""
 

@@ -20,7 +20,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg import errors
 from psycopg_pool import ConnectionPool
 
-from loopwright.checkpoints.archive import BEGIN, POSTGRES, TABLE, Archive
+from loopwright.checkpoints.archive import BEGIN, POSTGRES, TABLE, WAIT, Archive
 from loopwright.errors import CheckpointError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress
 
@@ -34,9 +34,6 @@ T = TypeVar("T")
 
 _OUTAGE = 120.0
 """Seconds for which a run waits for a database that is gone, before it fails."""
-
-_WAIT = 30.0
-"""Seconds for which a save waits for a database that is gone, before it fails."""
 
 _HOW: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0}
 _GONE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, errors.IdleInTransactionSessionTimeout)
@@ -128,7 +125,7 @@ def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSav
         yield saver
 
 
-def pool_at(address: PostgresAddress, wait: float = _WAIT) -> ConnectionPool[Any]:
+def pool_at(address: PostgresAddress, wait: float = WAIT) -> ConnectionPool[Any]:
     """One connection, made anew where it is lost: a saver, or a store, does one thing at a time. It is not open yet."""
     return ConnectionPool(
         kwargs=address.libpq() | _HOW, connection_class=_Connection,

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from loopwright.checkpoints.archive import BEGIN, SQLITE, Archive
+from loopwright.checkpoints.archive import BEGIN, SQLITE, WAIT, Archive
 from loopwright.errors import CheckpointError
 
 TABLE = "loopwright_values"
@@ -146,7 +146,7 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
     with sqlite_problems(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # The saver has a lock of its own, and LangGraph saves from its worker threads.
-        connection = sqlite3.connect(path, check_same_thread=False)
+        connection = sqlite3.connect(path, WAIT, check_same_thread=False)
     saver = KeptSqliteSaver(connection, path, serde=serde)
     try:
         with sqlite_problems(path):

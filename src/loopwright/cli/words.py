@@ -41,19 +41,16 @@ def typed() -> Iterator[str]:
 
 
 @contextmanager
-def shown_count(what: str, wanted: bool) -> Generator[Callable[[int, int], None] | None]:
+def shown_count(what: str, wanted: bool) -> Generator[Callable[[int, int], None]]:
     """Draw how many of something are done.
 
     Args:
         what: What is counted, in the plural.
         wanted: Whether to draw at all.
     """
-    if not wanted:
-        yield None
-        return
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True)) as bar:
+    with Progress(console=Console(stderr=True), disable=not wanted) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

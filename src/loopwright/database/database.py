@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, Table, func, inspect, select
+from sqlalchemy import Connection, Engine, Select, Table, func, inspect, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateSchema
@@ -19,6 +20,22 @@ from loopwright.errors import StoreError
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
+
+
+@dataclass(frozen=True)
+class Format:
+    """By what a database of a kind is recognised, and which format of it is read."""
+
+    tables: Sequence[Table]
+    """The tables that each of its formats has; the first one, in full, tells which it is."""
+    asked: Select[Any]
+    """Asks that table."""
+    reads: int
+    """The format that this version of Loopwright reads."""
+    older: str
+    """What to do with one of an older format; ``{}`` stands for another place."""
+    lock: int
+    """The advisory lock of PostgreSQL for those that make it."""
 
 
 class Database:
@@ -46,31 +63,35 @@ class Database:
         # SQLite's own waiting lets one writer starve where many threads write at once; a queue here is fair.
         self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
 
-    def made(self, recognised: Callable[[Connection], bool], make: Callable[[Connection], None], lock: int) -> None:
+    def made(self, format: Format, make: Callable[[Connection], None]) -> None:
         """See that the database holds what it is for; make that where there is nothing.
 
         Args:
-            recognised: Whether it is there; raises where something else is.
+            format: What it is for.
             make: Makes it.
-            lock: The advisory lock of PostgreSQL for those that make it.
 
         Raises:
-            StoreError: If the database fails, or nothing is there and that is not to be changed.
+            StoreError: If the database fails, holds something else or another format, which is not touched, or nothing
+                is there and that is not to be changed; it is closed then.
         """
-        with self.reading() as connection:
-            if recognised(connection):
-                return
-        if self._absent:
-            raise StoreError(self._absent)
-        with self.writing() as connection:
-            if self.schema:
-                connection.execute(select(func.pg_advisory_xact_lock(lock)))
-            if recognised(connection):
-                return  # another process made it in between
-            # Whoever may make no schemas is refused even where this one is there.
-            if self.schema and not inspect(connection).has_schema(self.schema):
-                connection.execute(CreateSchema(self.schema, if_not_exists=True))
-            make(connection)
+        try:
+            with self.reading() as connection:
+                if self._recognised(connection, format):
+                    return
+            if self._absent:
+                raise StoreError(self._absent)
+            with self.writing() as connection:
+                if self.schema:
+                    connection.execute(select(func.pg_advisory_xact_lock(format.lock)))
+                if self._recognised(connection, format):
+                    return  # another process made it in between
+                # Whoever may make no schemas is refused even where this one is there.
+                if self.schema and not inspect(connection).has_schema(self.schema):
+                    connection.execute(CreateSchema(self.schema, if_not_exists=True))
+                make(connection)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
@@ -132,6 +153,30 @@ class Database:
             self._claim.close()
             self._claim = None
         self._engine.dispose()
+
+    def _recognised(self, connection: Connection, format: Format) -> bool:
+        """Whether it is there, or nothing at all; raises `StoreError` for anything else."""
+        inspected, schema, telling = inspect(connection), self.schema or None, format.tables[0]
+        tables = sorted(inspected.get_table_names(schema))
+        if not tables:
+            return False
+        another = "another schema, with ?schema=NAME" if self.schema else "another file"
+        named = {each.name for each in format.tables} <= {*tables}
+        columns = inspected.get_columns(telling.name, schema) if named else []
+        if not {*telling.c.keys()} <= {each["name"] for each in columns}:
+            raise StoreError(
+                f"{self.name} belongs to something else (it holds the tables {', '.join(tables[:5])}), and was not "
+                f"touched: give {another}"
+            )
+        found: list[Any] = [*connection.scalars(format.asked)]
+        if found != [format.reads]:
+            newer = any(isinstance(each, int) and each > format.reads for each in found)
+            raise StoreError(
+                f"{self.name} has the format {', '.join(map(str, found)) or 'none'}, and this version of Loopwright "
+                f"reads the format {format.reads}; it was not touched: "
+                f"{('update Loopwright, or give {}' if newer else format.older).format(another)}"
+            )
+        return True
 
     @contextmanager
     def _connected(self, begin: str) -> Generator[Connection]:

@@ -13,6 +13,7 @@ _POSTGRES_FIXES = {
     "28": "check the user and the password in the address",
     "3D": "make the database first, with createdb",
     "42501": "give this user the rights to make and use the schema",
+    "42P01": "give this user the rights to use the schema, if the table is there",
     "53100": "the disk of the server is full; nothing was changed: make room and try again",
     "53300": "the server has no free connection: try again later",
     "F0": "correct the options in the address",

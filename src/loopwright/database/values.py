@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Text
+from sqlalchemy import BigInteger, Column, Integer, Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -28,6 +28,15 @@ class StorableText(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """A value on its way into the database."""
         return None if value is None else storable(value)
+
+
+KEY = BigInteger().with_variant(Integer(), "sqlite")
+"""The type of a row's number; SQLite numbers rows by itself only if it is INTEGER."""
+
+
+def text_column(name: str, *, primary_key: bool = False, nullable: bool = False, unique: bool = False) -> Column[str]:
+    """A column of `StorableText`."""
+    return Column(name, StorableText(), primary_key=primary_key, nullable=nullable, unique=unique or None)
 
 
 def microseconds(moment: datetime) -> int:

@@ -124,6 +124,8 @@ def answer_without_tools(
         return _update(state, reply, messages, to)
 
     def give_up(state: State, error: Exception) -> Update:
+        if isinstance(error, GraphBubbleUp):
+            raise error
         problem = shorten(f"{type(error).__name__}: {error}")
         logger.warning("the model could not answer without tools (%s); saying what is missing instead", problem)
         text = f"{report(state, question, messages)}\nThe model gave no last answer: {problem}"
@@ -132,24 +134,16 @@ def answer_without_tools(
     def answer(state: State) -> Update:
         try:
             return accept(state, plain.invoke(prompt(state)))
-        except GraphBubbleUp:
-            raise
         except Exception as error:
             return give_up(state, error)
 
     async def aanswer(state: State) -> Update:
         try:
             return accept(state, await plain.ainvoke(prompt(state)))
-        except GraphBubbleUp:
-            raise
         except Exception as error:
             return give_up(state, error)
 
     return _node("answer_without_tools", [question], messages, to, answer, aanswer)
-
-
-class _Node(RunnableLambda[Any, Update]):
-    """A node, sync and async. LangGraph reads its input schema from ``__call__``, which each node gets of its own."""
 
 
 def _node(
@@ -160,10 +154,12 @@ def _node(
     answer: Callable[[State], Update],
     aanswer: Callable[[State], Awaitable[Update]] | None = None,
 ) -> RunnableLambda[Any, Update]:
+    """A node, sync and async. LangGraph reads its input schema from ``__call__``, which each node gets of its own."""
+
     async def same(state: State) -> Update:
         return answer(state)
 
-    def call(self: _Node, state: Any) -> Update:
+    def call(self: RunnableLambda[Any, Update], state: Any) -> Update:
         return self.invoke(state)
 
     read = {**{key: Any for key in (*keys, messages) if key}, STOP_REASON: StopReason | list[StopReason] | None}
@@ -171,7 +167,7 @@ def _node(
     # A graph whose answer goes elsewhere need not have messages.
     setattr(schema, NEEDED_KEYS, {*keys, messages, to} - {None, MESSAGES if to else None})
     call.__annotations__ = {"state": schema}
-    return type(name, (_Node,), {"__call__": call})(answer, aanswer or same, name=name)
+    return type(name, (RunnableLambda,), {"__call__": call})(answer, aanswer or same, name=name)
 
 
 def _update(state: State, answer: AIMessage, messages: str, to: str | None) -> Update:

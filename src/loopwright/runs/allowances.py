@@ -8,6 +8,7 @@ nobody knows what became of its calls.
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -27,33 +28,26 @@ _LONGEST = 250
 """A key with more characters is kept by its digest: an entry of PostgreSQL's ordered index holds 2,704 bytes."""
 
 
+@dataclass(eq=False)
 class RunAllowances:
-    """The allowances of one run, as its meter asks for them; see `loopwright.engine.budget.meter.Allowance`.
+    """The allowances of one run, as its meter asks for them; see `loopwright.engine.budget.meter.Allowance`."""
 
-    Args:
-        store: Where they are kept.
-        allowances: All that there are.
-        record: The run.
-        price: What models cost.
-        patience: Seconds to wait for a database that is gone.
-    """
-
-    def __init__(
-        self,
-        store: RunStore,
-        allowances: Sequence[Allowance],
-        record: RunRecord,
-        price: PriceTable | None,
-        patience: float,
-    ) -> None:
-        self._store, self._allowances, self._record = store, allowances, record
-        self._price, self._patience = price, patience
-        self._set_aside: dict[UUID, list[Charge]] = {}
+    store: RunStore
+    """Where they are kept."""
+    allowances: Sequence[Allowance]
+    """All that there are."""
+    record: RunRecord
+    """The run."""
+    price: PriceTable | None
+    """What models cost."""
+    patience: float
+    """Seconds to wait for a database that is gone."""
+    _set_aside: dict[UUID, list[Charge]] = field(default_factory=dict[UUID, list[Charge]], init=False)
 
     def reserve(self, call: UUID, model: str, prompt_tokens: int, reply_tokens: int | None) -> Overspent | None:
         """Set aside what a call may take."""
         charges: list[Charge] = []
-        for allowance in self._allowances:
+        for allowance in self.allowances:
             reply = allowance.reply_tokens if reply_tokens is None else reply_tokens
             usage = Usage(calls=1, input_tokens=prompt_tokens, output_tokens=reply, total_tokens=prompt_tokens + reply)
             cost = self._cost(model, usage)
@@ -73,7 +67,7 @@ class RunAllowances:
         took = _amounts(usage or Usage(), self._cost(model, usage) if usage else 0.0)
         known = self._set_aside.pop(call, None)
         if known is None:
-            self._charge([Charge(self._key(allowance.per), took) for allowance in self._allowances])
+            self._charge([Charge(self._key(allowance.per), took) for allowance in self.allowances])
             return
         took["model_calls"] = 1  # it was sent, whatever became of it
         self._charge(
@@ -81,20 +75,20 @@ class RunAllowances:
         )
 
     def _cost(self, model: str, usage: Usage) -> float | None:
-        return self._price(model, usage) if self._price else None
+        return self.price(model, usage) if self.price else None
 
     def _key(self, per: str) -> str:
         if per == "day":
             return f"day {datetime.now(UTC):%Y-%m-%d}"
-        value: Any = self._record.input
+        value: Any = self.record.input
         for part in per.split("."):
             value = value.get(part) if isinstance(value, dict) else None
-        value = thread_of(self._record) if per == "thread" else value
+        value = thread_of(self.record) if per == "thread" else value
         key = storable(f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}")
         return key if len(key) <= _LONGEST else f"{key[:100]}~{hashlib.sha256(key.encode()).hexdigest()}"
 
     def _charge(self, charges: Sequence[Charge]) -> Refused | None:
-        return patiently(lambda: self._store.charge(charges), self._patience)
+        return patiently(lambda: self.store.charge(charges), self.patience)
 
 
 def thread_of(record: RunRecord) -> str:

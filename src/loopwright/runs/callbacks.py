@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.outputs import ChatGeneration, Generation, LLMResult
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.errors import GraphBubbleUp
 
@@ -91,23 +91,27 @@ class ModelCalls(BaseCallbackHandler):
     def _begin(
         self, run_id: UUID, serialized: Any, metadata: dict[str, Any] | None, texts: list[tuple[str, str]]
     ) -> None:
-        about = metadata or {}
+        about, prompt = metadata or {}, prompt_in_use.get()
         model = str(about.get("ls_model_name") or (serialized or {}).get("name") or "unknown")
-        tasks, prompt = tasks_of(str(about.get("langgraph_checkpoint_ns") or "")), prompt_in_use.get()
+        visit = str(about.get("langgraph_checkpoint_ns") or "")
+        # The node of the run's own graph, also from within a graph inside of it.
+        node = visit.partition("|")[0].partition(":")[0] or about.get("langgraph_node")
         called = ModelCalled(
-            node=node_of(about), tasks=tasks, model=model, messages=shown_messages(texts), reply="", seconds=0,
+            node=str(node) if node else None, tasks=tasks_of(visit), model=model, messages=shown_messages(texts),
+            reply="", seconds=0,
             prompt=prompt.id if prompt else None, prompt_version=(prompt.version or None) if prompt else None,
         )  # fmt: skip
         self._asked[run_id] = time.monotonic(), called
 
     def _event(self, began: float, called: ModelCalled, response: LLMResult | None, error: str | None) -> ModelCalled:
         message = _reply(response)
-        usage = Usage.of(message) if isinstance(message, AIMessage) else Usage(calls=1, unmetered_calls=1)
+        usage = Usage.of(message)
+        calls = message.tool_calls if isinstance(message, AIMessage) else []
         metered = not usage.unmetered_calls
         came = {
             "at": datetime.now(UTC),
-            "reply": "" if message is None else shortened(message_text(message), TEXT),
-            "tool_calls": _tool_calls(message),
+            "reply": shortened(message_text(message), TEXT),
+            "tool_calls": [{"name": call["name"], "args": plain(call["args"])} for call in calls],
             "seconds": time.monotonic() - began,
             "input_tokens": usage.input_tokens if metered else None,
             "output_tokens": usage.output_tokens if metered else None,
@@ -115,13 +119,6 @@ class ModelCalls(BaseCallbackHandler):
             "error": error,
         }
         return called.model_copy(update=came)
-
-
-def node_of(metadata: dict[str, Any]) -> str | None:
-    """The node of the run's own graph in which a call was made, also from within a graph inside of it."""
-    outermost = str(metadata.get("langgraph_checkpoint_ns") or "").partition("|")[0].partition(":")[0]
-    node = outermost or metadata.get("langgraph_node")
-    return str(node) if node else None
 
 
 def shown_messages(texts: list[tuple[str, str]]) -> list[ModelMessage]:
@@ -134,16 +131,10 @@ def shown_messages(texts: list[tuple[str, str]]) -> list[ModelMessage]:
     return [ModelMessage(role=role, content=shortened(text, most)) for role, text in texts]
 
 
-def _reply(response: LLMResult | None) -> BaseMessage | None:
-    first = next((each for several in (response.generations if response else ()) for each in several), None)
-    if first is None:
-        return None
+def _reply(response: LLMResult | None) -> BaseMessage:
+    nothing = Generation(text="")
+    first = next((each for several in (response.generations if response else ()) for each in several), nothing)
     return first.message if isinstance(first, ChatGeneration) else AIMessage(first.text)
-
-
-def _tool_calls(message: BaseMessage | None) -> list[dict[str, Any]]:
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return [{"name": call["name"], "args": plain(call["args"])} for call in cast("list[dict[str, Any]]", calls)]
 
 
 model_calls: ContextVar[ModelCalls | None] = ContextVar("loopwright_model_calls", default=None)

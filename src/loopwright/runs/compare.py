@@ -1,12 +1,13 @@
 """Two runs side by side: their ways, states, answers and figures, which came out better, and whether a loop helped."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from loopwright.config import Frozen
 from loopwright.engine.events.schema import RunEvent, RunStarted, StateSaved
 from loopwright.runs.schemas import LoopPasses, RunRecord, RunSummary
+from loopwright.runs.states import saved_states
 from loopwright.runs.tally import Tally
 from loopwright.workflows.api import Citation
 
@@ -147,11 +148,8 @@ def compare(a: RunRecord, a_events: Sequence[RunEvent], b: RunRecord, b_events: 
 
 
 def _final_state(events: Iterable[RunEvent]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for event in events:
-        if isinstance(event, StateSaved):
-            values = {key: value for key, value in values.items() if key not in event.removed} | event.changed
-    return values
+    last = deque(saved_states(events), maxlen=1)
+    return last[0][1] if last else {}
 
 
 def _notes(a: RunRecord, took_a: int | None, b: RunRecord, took_b: int | None) -> list[str]:
@@ -360,7 +358,9 @@ def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
         return Verdict(
             better=better, by="quality", why=f"Quality {qualities[0]:.2f} in run a, {qualities[1]:.2f} in run b."
         )
-    owed = _owed_to_the_refusal(a, b)
+    pair = counterfactual_pair(a, b)
+    # An answer may only be called "best_effort" since its run was to be refused the passes.
+    owed = pair is not None and [_end(run) for run in pair] == ["best_effort", "answered"]
     rank_a, rank_b = RANKS.get(_end(a)), RANKS.get(_end(b))
     if rank_a is not None and rank_b is not None and rank_a != rank_b and not owed:
         better = "a" if rank_a > rank_b else "b"
@@ -373,12 +373,6 @@ def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
         return Verdict(better="same", by="quality", why=f"Quality {qualities[0]:.2f} in both, within {SAME_QUALITY:g}.")
     tells = "neither quality nor the way they ended tells" if qualities else "nothing that is measured tells"
     return Verdict(better="unknown", by=None, why=f"The answers differ, and {tells} which is better.")
-
-
-def _owed_to_the_refusal(a: RunRecord, b: RunRecord) -> bool:
-    """Whether an answer is only called ``best_effort`` since its run was to be refused the passes."""
-    pair = counterfactual_pair(a, b)
-    return pair is not None and [_end(run) for run in pair] == ["best_effort", "answered"]
 
 
 def _end(run: RunRecord) -> str:

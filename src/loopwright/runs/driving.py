@@ -42,13 +42,15 @@ from loopwright.engine.events.stream import astream
 from loopwright.engine.langgraph_private import ANEW
 from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
+from loopwright.models.usage import usage_of_the_run
 from loopwright.runs.callbacks import Attempts, ModelCalls, model_calls
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
+from loopwright.runs.preparing import Settings
 from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import Asked, Frame, RunRecord, RunStatus
 from loopwright.runs.tally import Tally
-from loopwright.workflows.api import ClientEvent, Outcome, Run, Setting
+from loopwright.workflows.api import ClientEvent, Outcome, Run
 
 logger = logging.getLogger(__name__)
 
@@ -86,8 +88,8 @@ class Drive:
     """Knows what was recorded before, if it is resumed."""
     tally: Tally
     """Its figures so far."""
-    settings: Sequence[Setting] = ()
-    """Context variables to set while it goes on."""
+    settings: Settings
+    """What is set while it goes on."""
     prices: PriceTable | None = None
     """What models cost."""
     allowance: Allowance | None = None
@@ -104,27 +106,26 @@ class Drive:
     """What does not come with the graph's stream, and is not recorded yet."""
     _seen: list[RunEvent] = field(default_factory=list[RunEvent], init=False)
     _began: float | None = field(default=None, init=False)
-    _earlier: float = field(default=0.0, init=False)
-    """Seconds of the parts of the run before this one."""
+    """When its turn came, as if the parts of the run before this one had come just before."""
     _closed: bool = field(default=False, init=False)
     _deadline: asyncio.Timeout | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._earlier = self.live.latest.seconds or 0.0
         self.live.refreshed = self._record
 
     async def go(self) -> None:
         """Drive the run to its end; raises nothing but what cancels this for a second time."""
         # Everything that is started from here on sees these; the context is this task's own.
-        for setting in (*self.settings, *self.run.settings()):
-            setting.variable.set(setting.value)
+        for variable, value in self.settings.items():
+            variable.set(value)
+        usage_of_the_run.set(self.run.usage)
         model_calls.set(ModelCalls(partial(self._hear, asyncio.get_running_loop()), self.prices))
         allowance.set(self.allowance)
         try:
             self.live.begin()
             if self.refused:
                 raise self.refused
-            self._began = monotonic()
+            self._began = monotonic() - (self.live.latest.seconds or 0.0)
             for event in self.before:
                 self._keep(event)
             async with asyncio.timeout(self.live.limits.seconds) as self._deadline:
@@ -181,7 +182,8 @@ class Drive:
         if kept is None:
             return
         self.live.add("run", kept.type, written(kept), last=last)
-        if self.tally.see(kept) or not isinstance(kept, TextStreamed):
+        self.tally.see(kept)
+        if not isinstance(kept, TextStreamed):  # which changes no figure
             self.live.touch()
 
     def _hear(self, loop: asyncio.AbstractEventLoop, event: ModelCalled | NodeRetried) -> None:
@@ -204,8 +206,8 @@ class Drive:
             self.live.add("client", event.event, event.model_dump_json(exclude={"event"}), last=last)
 
     def _record(self, **more: Any) -> RunRecord:
-        seconds = 0.0 if self._began is None else monotonic() - self._began
-        update = {**self.tally.figures(), "seconds": self._earlier + seconds, **more}
+        seconds = (self.live.latest.seconds or 0.0) if self._began is None else monotonic() - self._began
+        update = {**self.tally.figures(), "seconds": seconds, **more}
         return self.live.latest.model_copy(update=update)
 
     # The end

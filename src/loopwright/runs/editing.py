@@ -27,15 +27,8 @@ from loopwright.workflows.api import Run
 from loopwright.workflows.user_graph import holds_messages, without_marks
 
 
-def values_of(saved: CheckpointTuple) -> Mapping[str, Any]:
-    """The state at a checkpoint; before the first superstep that is the input."""
-    channels = saved.checkpoint["channel_values"]
-    given = channels.get(START)
-    return cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else channels
-
-
 def read_values(
-    graph: BoundedGraph, schema: type[Any] | None, given: Mapping[str, Any], present: Mapping[str, Any], run: Run
+    graph: BoundedGraph, schema: type[Any] | None, given: Mapping[str, Any], saved: CheckpointTuple, run: Run
 ) -> dict[str, Any]:
     """Read edited values back into what the state holds. What was not changed of a value stays as it is in the state.
 
@@ -43,13 +36,16 @@ def read_values(
         graph: The graph.
         schema: The class of its state; None leaves the values plain.
         given: Key of the state -> its value in plain JSON.
-        present: The state before.
+        saved: The checkpoint whose state is edited; before the first superstep that is the input.
         run: Knows how people see the state.
 
     Raises:
         InputError: If the state has no such key, or a value does not fit it or is only a shortened view of one; the
             message names the key.
     """
+    channels = saved.checkpoint["channel_values"]
+    before = channels.get(START)
+    present = cast("Mapping[str, Any]", before) if isinstance(before, Mapping) else channels
     hints = get_type_hints(schema, include_extras=True) if schema else {}
     own = set(hints) or set(graph.builder.channels)
     known = {key for key in own if key not in HIDDEN and key in graph.channels}

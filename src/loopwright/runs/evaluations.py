@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from loopwright.runs.plain import plain
@@ -41,8 +40,8 @@ def kept(
     told = (plain(answer.model_dump()) | answer.model_dump(include=figures) for answer in found.outcomes)
     evaluation = KeptEvaluation(
         workflow=workflow.name, questions=questions, version=version, created_at=datetime.now(UTC),
-        prompts=dict(within(settings, partial(prompts_at_start, workflow))),
-        models=within(settings, partial(models_at_start, workflow)), figures=found.figures,
+        prompts=within(settings, prompts_at_start, workflow), models=within(settings, models_at_start, workflow),
+        figures=found.figures,
         answers=tuple(map(EvaluatedAnswer.model_validate, told)),
     )  # fmt: skip
     store.keep_evaluation(evaluation)

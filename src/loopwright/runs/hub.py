@@ -66,9 +66,6 @@ SHARED_PATIENCE = 120.0
 QUESTION = re.compile(r"[0-9a-f]{32}")
 """What the id of a question looks like."""
 
-_BROKEN = 100
-"""Runs that could not be kept to their end and whose followers are still told so."""
-
 
 class RunHub(Launcher):
     """Starts, resumes, forks, cancels and follows runs. Belongs to one event loop.
@@ -124,6 +121,7 @@ class RunHub(Launcher):
         """Runs that are about to be begun or resumed."""
         self._cancelled: set[str] = set()
         """Runs that are made ready and are to end as soon as they begin."""
+        self._stopping = False
 
     # The server's life
 
@@ -151,12 +149,14 @@ class RunHub(Launcher):
         Args:
             grace: Seconds for them to end by themselves.
         """
-        self._closed = True
+        self._stopping = True
         await cancel(self._loops)
         drives = [*self._going.values()]
         for drive in drives:
             drive.control.request_drain("the server stops")
         await _ended(drives, grace)
+        self._closed = True  # what has not ended by now goes on later, and those who follow it need not wait
+        self.changed(None)
         for drive in drives:
             drive.live.stop("shutdown")
         await _ended(drives, STOPPING)
@@ -165,12 +165,11 @@ class RunHub(Launcher):
         await cancel(self._carried)
         await self._jobs.close()
         await self._writer.aclose()
-        self.changed(None)
 
     @property
     def refusal(self) -> str | None:
         """Why no further run can be taken now, or None."""
-        if self._closed:
+        if self._stopping:
             return "the server is stopping: ask again when it is back"
         if self._jobs.waiting >= self.limits.queued:
             return f"{self.limits.queued} runs wait their turn, which is the limit: ask again in a moment"
@@ -326,7 +325,7 @@ class RunHub(Launcher):
             InputError: If there is no such run.
         """
         while run_id in self.reserved:  # it has no job yet that could be taken away
-            await asyncio.sleep(0.01)
+            await self._expected(run_id).wait()
         record = None if run_id in self._going else await self.known(run_id)
         if drive := self._going.get(run_id):  # it may have begun while its record was read
             drive.live.stop("cancelled")
@@ -355,7 +354,6 @@ class RunHub(Launcher):
         if (await self.known(run_id)).status not in ENDED:
             raise InputError(f"run {run_id!r} goes on: cancel it first")
         deleted = await self.store.aside(self.store.delete, run_id, self.saver.delete_thread)
-        self._broken.pop(run_id, None)
         if not deleted and await self.known(run_id):
             raise InputError(f"run {run_id!r} goes on again: cancel it first")
 
@@ -373,6 +371,7 @@ class RunHub(Launcher):
             yield
         finally:
             self.reserved.discard(run_id)
+            self.changed(run_id)
 
     async def _submitted(self, record: RunRecord, **more: Any) -> RunRecord:
         await self._jobs.submit(_job(record, **more))
@@ -415,7 +414,7 @@ class RunHub(Launcher):
             return await self._jobs.finish(job)
         if record.status == "running":
             record = await self.taken_over(record)
-            logger.warning("run %s goes on here: the process in which it ran is gone", record.id)
+            logger.warning("run %s goes on here: it was cut off where it ran", record.id)
             if record.lost == SUSPECT:
                 return await self._jobs.give_back(job, alone=True)
         try:
@@ -426,16 +425,20 @@ class RunHub(Launcher):
             return await self._cannot_go_on(job, record, error)
         if record.lost >= MOST_LOST:
             drive.refused = RunGivenUp(
-                f"the process in which it ran ended {record.lost} times in a row before it came any further, so it is "
-                "given up: it may be what ends them; resume it to try again"
+                f"the process in which it ran ended {record.lost} times in a row before it came any further, or could "
+                "keep nothing of it, so it is given up: it may be what causes that; resume it to try again"
             )
         live = self._go(drive)
         if job.cancelled or job.run_id in self._cancelled:
             live.stop("cancelled")
+        elif self._stopping:  # the server began to stop while this was made ready
+            live.stop("shutdown")
         await asyncio.wait({cast("asyncio.Task[None]", live.task)})
         if isinstance(live.broken, AttemptLost):
             await self._jobs.drop(job)
         elif live.broken or live.record.status == "queued":
+            if live.stopping == "cancelled":  # which could not be kept
+                await self._jobs.cancel(job.run_id)
             await self._jobs.give_back(job)
         else:
             await self._jobs.finish(job)
@@ -483,13 +486,10 @@ class RunHub(Launcher):
 
     def _go(self, drive: Drive) -> LiveRun:
         live = drive.live
-        self._broken.pop(live.id, None)
         self._going[live.id] = drive
         live.on_news = partial(self._heard_of, drive)
         live.task = asyncio.create_task(drive.go(), name=f"run {live.id}")
         live.task.add_done_callback(lambda task: self._conclude(drive, task))
-        if self._closed:  # the server began to stop while this was made ready
-            live.stop("shutdown")
         return live
 
     def _heard_of(self, drive: Drive) -> None:
@@ -498,14 +498,9 @@ class RunHub(Launcher):
         self.changed(drive.live.id)
 
     def _leave(self, drive: Drive) -> None:
-        live = drive.live
         # One that ended as it should has left already, and may be going on again.
-        if self._going.get(live.id) is drive:
-            del self._going[live.id]
-            if live.broken and not isinstance(live.broken, AttemptLost):
-                self._broken[live.id] = live
-                if len(self._broken) > _BROKEN:
-                    del self._broken[next(iter(self._broken))]
+        if self._going.get(drive.live.id) is drive:
+            del self._going[drive.live.id]
 
     def _conclude(self, drive: Drive, task: asyncio.Task[None]) -> None:
         self._leave(drive)

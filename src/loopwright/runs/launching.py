@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.protocol import Job
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
-from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of, within
+from loopwright.runs.preparing import Settings, chosen_models, models_at_start, prompts_at_start, settings_of, within
 from loopwright.runs.reading import RunReader
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
@@ -36,12 +35,9 @@ from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.tally import Tally
 from loopwright.runs.writer import Writer
-from loopwright.workflows.api import Run, RunChanges, Setting, Workflow
+from loopwright.workflows.api import LONGEST_TITLE, Run, RunChanges, Workflow
 
 logger = logging.getLogger(__name__)
-
-_TITLE = 200
-"""Characters of a run's title."""
 
 _AFRESH = {"ended_at": None, "error": None, "error_type": None, "error_node": None, "error_frames": ()}
 """What a run that goes on forgets of its end."""
@@ -111,8 +107,8 @@ class Launcher(RunReader):
         models = await self.store.aside(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
         settings = await self._settings(hosted, changes, {})
-        run = within(settings, partial(hosted.run, given, self._uploads, run_id))
-        graph, record = self._begun(hosted, run, settings, run_id, changes)
+        run = within(settings, hosted.run, given, self._uploads, run_id)
+        graph, record = within(settings, self._begun, hosted, run, run_id, changes)
         self._changed(graph, changes)  # says if it cannot stop there
         return record
 
@@ -127,11 +123,12 @@ class Launcher(RunReader):
         hosted = self.hosted(record.workflow)
         settings = await self._settings(hosted, record.changes, record.prompts)
         new = record.epoch == 0
-        make = partial(hosted.run if new else hosted.recovered, job.given or record.input)
-        run = within(settings, partial(make, self._uploads, record.id))
+        make = hosted.run if new else hosted.recovered
+        run = within(settings, make, job.given or record.input, self._uploads, record.id)
         graph = self._graph(hosted, record, settings)
         recorder, tally = Recorder(run), Tally()
-        counts, saved = dict[Channel, int](), None
+        counts: dict[Channel, int] = {"run": 0, "client": 0}
+        saved = None
         if not new:
             counts = await self.store.aside(self._replay, record.id, recorder, tally)
         if not new or record.parent:
@@ -192,12 +189,11 @@ class Launcher(RunReader):
         all_changes = changes.model_copy(update=both)
         # A comparison differs in one thing alone.
         settings = await self._settings(hosted, all_changes, origin.prompts if parent.kind == "counterfactual" else {})
-        make = partial(hosted.recovered, origin.input) if given is None else partial(hosted.run, given)
-        run = within(settings, partial(make, self._uploads, run_id))
-        graph, record = self._begun(hosted, run, settings, run_id, all_changes)
+        make = hosted.recovered if given is None else hosted.run
+        run = within(settings, make, origin.input if given is None else given, self._uploads, run_id)
+        graph, record = within(settings, self._begun, hosted, run, run_id, all_changes)
         self._changed(graph, all_changes, parent)
-        schema, present = hosted.state_schema, editing.values_of(saved)
-        values = editing.read_values(graph, schema, state, present, run) if state else {}
+        values = editing.read_values(graph, hosted.state_schema, state, saved, run) if state else {}
         as_before = {"input": origin.input, "title": origin.title} if given is None else {}
         record = await self.create(record.model_copy(update={"parent": parent, **as_before}))
         # Not before: another run may have this id, begun elsewhere.
@@ -287,8 +283,8 @@ class Launcher(RunReader):
         leaves_out = parent.loop if parent and parent.kind == "counterfactual" else None
         return without_passes(graph, leaves_out) if leaves_out else graph
 
-    def _graph(self, hosted: Workflow, record: RunRecord, settings: Sequence[Setting]) -> BoundedGraph:
-        return self._changed(within(settings, partial(hosted.graph, self.saver)), record.changes, record.parent)
+    def _graph(self, hosted: Workflow, record: RunRecord, settings: Settings) -> BoundedGraph:
+        return self._changed(within(settings, hosted.graph, self.saver), record.changes, record.parent)
 
     async def _origin(self, record: RunRecord, graph: BoundedGraph) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
@@ -311,25 +307,19 @@ class Launcher(RunReader):
         await fence(self.saver, record.id, record.epoch)
         return record
 
-    def _begun(
-        self, hosted: Workflow, run: Run, settings: Sequence[Setting], run_id: str, changes: RunChanges
-    ) -> tuple[BoundedGraph, RunRecord]:
-        def begin() -> tuple[BoundedGraph, RunRecord]:
-            models, prompts = models_at_start(hosted), prompts_at_start(hosted)
-            try:
-                graph = hosted.graph(self.saver)
-            except ConfigError as error:
-                raise InputError(str(error)) from error
-            title = shortened(" ".join(run.title.split()), _TITLE)
-            return graph, RunRecord(
-                id=run_id, workflow=hosted.name, title=title, status="queued",
-                started_at=datetime.now(UTC), input=plain(run.given, _INPUT), changes=changes, models=models,
-                prompts=dict(prompts),
-            )  # fmt: skip
+    def _begun(self, hosted: Workflow, run: Run, run_id: str, changes: RunChanges) -> tuple[BoundedGraph, RunRecord]:
+        """The graph of a new run, and its record, within the run's settings."""
+        try:
+            models, graph = models_at_start(hosted), hosted.graph(self.saver)
+        except ConfigError as error:
+            raise InputError(str(error)) from error
+        return graph, RunRecord(
+            id=run_id, workflow=hosted.name, title=shortened(run.title, LONGEST_TITLE), status="queued",
+            started_at=datetime.now(UTC), input=plain(run.given, _INPUT), changes=changes, models=models,
+            prompts=prompts_at_start(hosted),
+        )  # fmt: skip
 
-        return within(settings, begin)
-
-    async def _settings(self, hosted: Workflow, changes: RunChanges, began: Mapping[str, int | None]) -> list[Setting]:
+    async def _settings(self, hosted: Workflow, changes: RunChanges, began: Mapping[str, int | None]) -> Settings:
         written = await self.store.aside(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
         # What people write later is for runs that begin later.
         known = [version for version in written if version.version <= (began.get(version.prompt) or version.version)]

@@ -10,10 +10,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from loopwright.engine.events.schema import RunFailed
-from loopwright.errors import AttemptLost, TooManyEvents
+from loopwright.errors import TooManyEvents
 from loopwright.runs.schemas import Channel, RunLimits, RunRecord
 from loopwright.runs.store.entries import KeptEvent, NewEvents, within
 from loopwright.runs.writer import Writer
@@ -76,8 +75,7 @@ class LiveRun:
         self._writer = writer
         self.limits = limits
         """How much it may hold."""
-        names: tuple[Channel, ...] = get_args(Channel)
-        self._logs: dict[Channel, Log] = {name: Log(counts.get(name, 0), counts.get(name, 0)) for name in names}
+        self._logs: dict[Channel, Log] = {channel: Log(count, count) for channel, count in counts.items()}
         self._begun = self._ending = self._changed = False
         self.refreshed: Callable[[], RunRecord] | None = None
         """Gives the latest record, brought up to date with the events that were made."""
@@ -89,9 +87,7 @@ class LiveRun:
         """Why it is to end before its time, once that is so."""
         self.task: asyncio.Task[None] | None = None
         """What drives it."""
-        self.last_word: KeptEvent | None = None
-        """The event that tells of its end where that could not be kept."""
-        self.on_news: Callable[[], object] | None = None
+        self.on_news: Callable[[], object] = lambda: None
         """Called whenever more of it is kept, and once it has ended."""
         self._keeping = asyncio.create_task(self._keep(), name=f"keeping run {self.id}")
 
@@ -162,6 +158,7 @@ class LiveRun:
     async def room(self) -> None:
         """Wait while far too much waits to be kept."""
         while not self.ended and sum(len(log.waiting) for log in self._logs.values()) > BEHIND:
+            self._news.clear()
             await self._news.wait()
 
     async def end(self, record: RunRecord) -> None:
@@ -191,12 +188,12 @@ class LiveRun:
             self._changed = False
             try:
                 await self._writer.write(record, new)
-            except AttemptLost as error:
-                logger.warning("%s", error)
-                self._lose(error, status="interrupted", error=str(error), error_type=type(error).__name__)
-                return
             except Exception as error:
-                self._break(error)
+                # Not even its end: the store says how it stands, and whoever has its job goes on from there.
+                logger.warning("run %s is stopped here, since nothing more of it can be kept: %s", self.id, error)
+                self.broken, self.ended = error, True
+                self.stop("store")
+                self._wake()
                 return
             for part in new:
                 self._logs[part.channel].keep(part.events)
@@ -205,26 +202,6 @@ class LiveRun:
             self.ended = ending and not self._made.is_set()
             self._wake()
 
-    def _break(self, error: Exception) -> None:
-        """End it as far as anybody in this process can see: nothing can be kept any more, not even its end."""
-        logger.error("run %s cannot be kept any more, and is stopped: %s", self.id, error)
-        message = f"the run was stopped, since nothing can be kept any more: {error}"
-        failed = RunFailed(kind="StoreError", message=message)
-        self.last_word = KeptEvent(self._logs["run"].kept + 1, failed.type, failed.model_dump_json())
-        self._lose(error, status="failed", ended_at=failed.at, error=message, error_type=failed.kind)
-
-    def _lose(self, why: Exception, **update: Any) -> None:
-        self.broken = why
-        for log in self._logs.values():
-            log.made, log.waiting = log.kept, []
-        self.record = self.latest = self.latest.model_copy(update=update)
-        self.ended = True
-        self.stop("store")
-        self._wake()
-
     def _wake(self) -> None:
-        # Everybody who waits holds the old event; who comes from now on waits for what comes next.
         self._news.set()
-        self._news = asyncio.Event()
-        if self.on_news:
-            self.on_news()
+        self.on_news()

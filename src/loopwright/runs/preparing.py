@@ -1,8 +1,8 @@
 """What people chose, checked and made ready for a run."""
 
-import contextvars
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from contextvars import ContextVar, copy_context
+from typing import Any, ParamSpec, TypeVar
 
 from loopwright.errors import ConfigError, InputError, UnknownNameError
 from loopwright.models.changes import model_changes, prompt_changes
@@ -10,9 +10,13 @@ from loopwright.models.prompts import Prompt
 from loopwright.models.registry import DEFAULT
 from loopwright.runs.schemas import PromptVersion
 from loopwright.runs.store.history import RunStore
-from loopwright.workflows.api import RunChanges, Setting, Workflow
+from loopwright.workflows.api import RunChanges, Workflow
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+Settings = Mapping[ContextVar[Any], Any]
+"""Context variables, and what they hold while a run goes on."""
 
 
 def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
@@ -23,7 +27,7 @@ def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
     return {node: model for node, model in store.assignments(hosted.name).items() if node in known}
 
 
-def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> list[Setting]:
+def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> Settings:
     """The context variables by which a run has its models and prompts.
 
     Args:
@@ -34,15 +38,15 @@ def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptV
     Raises:
         InputError: If the workflow has no such node, prompt or version, or a draft has other places than the prompt.
     """
-    settings: list[Setting] = []
+    settings: dict[ContextVar[Any], Any] = {}
     if changes.models:
         known = {*hosted.model_nodes, DEFAULT} if hosted.models else set[str]()
         for node in changes.models:
             if node not in known:
                 raise UnknownNameError("node with a model", node, known)
-        settings.append(Setting(model_changes, dict(changes.models)))
+        settings[model_changes] = dict(changes.models)
     if prompts := _prompts(hosted, changes, written):
-        settings.append(Setting(prompt_changes, prompts))
+        settings[prompt_changes] = prompts
     return settings
 
 
@@ -55,16 +59,12 @@ def _prompts(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVers
             raise UnknownNameError("prompt", prompt, known)
     if library is None:
         return {}
-    kept: dict[str, dict[int, Prompt]] = {}
-    for version in written:
-        if version.prompt in known:
-            own = Prompt(version.prompt, version.version, version.text)
-            kept.setdefault(version.prompt, {})[version.version] = own
-    used = {prompt: versions[max(versions)] for prompt, versions in kept.items()}
-    used = {prompt: own for prompt, own in used.items() if own.version > library.versions(prompt)[-1]}
+    kept = {(each.prompt, each.version): Prompt(each.prompt, each.version, each.text) for each in written}
+    newer = (own for own in kept.values() if own.id in known and own.version > library.versions(own.id)[-1])
+    used = {own.id: own for own in newer}  # the newest of each is the last
     for prompt, wanted in changes.prompts.items():
         if isinstance(wanted, int):
-            own = kept.get(prompt, {}).get(wanted)
+            own = kept.get((prompt, wanted))
             try:
                 used[prompt] = own or library.get(prompt, wanted)
             except ConfigError as error:
@@ -93,31 +93,21 @@ def draft_of(newest: Prompt, text: str) -> Prompt:
 
 
 def models_at_start(hosted: Workflow) -> dict[str, str | None]:
-    """Node -> the names of its chat models, within the run's settings.
-
-    Raises:
-        InputError: If a model's name cannot be read.
-    """
+    """Node -> the names of its chat models, within the run's settings."""
     if hosted.models is None:
         return {}
-    try:
-        return {node: ", then ".join(hosted.models.models_of(node)) or None for node in hosted.model_nodes}
-    except ConfigError as error:
-        raise InputError(str(error)) from error
+    return {node: ", then ".join(hosted.models.models_of(node)) or None for node in hosted.model_nodes}
 
 
-def prompts_at_start(hosted: Workflow) -> Mapping[str, int | None]:
+def prompts_at_start(hosted: Workflow) -> dict[str, int | None]:
     """Prompt -> its version, None for a draft, within the run's settings."""
     library = hosted.prompts
     return {prompt: library.get(prompt).version or None for prompt in library.ids()} if library else {}
 
 
-def within(settings: Sequence[Setting], call: Callable[[], T]) -> T:
+def within(settings: Settings, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """Call something as it is called within the run."""
-
-    def inside() -> T:
-        for setting in settings:
-            setting.variable.set(setting.value)
-        return call()
-
-    return contextvars.copy_context().run(inside)
+    context = copy_context()
+    for variable, value in settings.items():
+        context.run(variable.set, value)
+    return context.run(call, *args, **named)

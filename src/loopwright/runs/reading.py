@@ -1,19 +1,22 @@
 """Looks at runs, whether they go on in this process or ended long ago."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from loopwright.errors import StoreError, UnknownRun
 from loopwright.runs import states
 from loopwright.runs.driving import Drive
-from loopwright.runs.live import LiveRun
 from loopwright.runs.schemas import ENDED, Channel, RunRecord
 from loopwright.runs.states import CheckpointView
 from loopwright.runs.store.entries import KeptEvent
 from loopwright.runs.store.history import RunStore
+
+T = TypeVar("T")
 
 LOOK = 5.0
 """Seconds after which the store is looked at without a word of anything new."""
@@ -41,29 +44,14 @@ class RunReader:
         self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         self._closed = False
         self._going: dict[str, Drive] = {}
-        self._broken: dict[str, LiveRun] = {}
-        """Runs that could not be kept to their end and whose followers are still told so."""
 
     async def record(self, run_id: str) -> RunRecord | None:
         """A run as it is now, with its children; None if it is unknown."""
-        if broken := await self._stopped(run_id):
-            return broken.record
         return await self.store.aside(self.store.get, run_id)
 
-    async def beginning(self, run_id: str, other: str, newest: int | None = None) -> list[RunRecord]:
+    async def beginning(self, run_id: str, other: str, newest: int | None = None) -> Sequence[RunRecord]:
         """Runs by how their ids begin, as `RunStore.beginning` has them, as they are now."""
-        found = await self.store.aside(self.store.beginning, run_id, other, newest)
-        return [broken.record if (broken := await self._stopped(run.id)) else run for run in found]
-
-    async def _stopped(self, run_id: str) -> LiveRun | None:
-        """A run that could not be kept to its end here; None also where it went on or ended elsewhere since."""
-        if broken := self._broken.get(run_id):
-            with suppress(StoreError):
-                kept = await self.store.aside(self.store.get, run_id)
-                if kept is None or kept.epoch > broken.record.epoch or kept.status in ENDED:
-                    self._broken.pop(run_id, None)
-                    return None
-        return broken
+        return await self.store.aside(self.store.beginning, run_id, other, newest)
 
     async def known(self, run_id: str) -> RunRecord:
         """A run as it is now, with its children.
@@ -103,28 +91,21 @@ class RunReader:
         Raises:
             UnknownRun: If it is not kept.
         """
-        end = asyncio.get_running_loop().time() + patience
-        while True:
-            news, broken = self._expected(run_id), await self._stopped(run_id)
+
+        async def look() -> Following:
             here = self._going.get(run_id)
             known = here.live.kept_behind(channel, after, limit, size) if here else None
+            if known is not None:
+                return Following(known, ended=False)
             try:
-                found = (
-                    await self.store.aside(self._look, run_id, channel, after, limit, size)
-                    if known is None
-                    else Following(known, ended=False)
-                )
+                return await self.store.aside(self._look, run_id, channel, after, limit, size)
             except StoreError:
-                if not broken and run_id not in self._going:
+                if run_id not in self._going:
                     raise
-                found = Following([], ended=False)
-            if broken and not found.events:
-                last = broken.last_word if channel == "run" else None
-                return Following([last] if last and last.seq > after else [], ended=True)
-            left = end - asyncio.get_running_loop().time()
-            if found.events or found.ended or left <= 0 or self._closed:
-                return Following(found.events, found.ended or (self._closed and not found.events))
-            await _heard(news, min(left, LOOK))
+                return Following([], ended=False)
+
+        found = await self._awaited(run_id, patience, look, lambda found: bool(found.events) or found.ended)
+        return Following(found.events, found.ended or (self._closed and not found.events))
 
     def _look(self, run_id: str, channel: Channel, after: int, limit: int, size: int | None) -> Following:
         """What is kept behind an event; blocks."""
@@ -152,19 +133,29 @@ class RunReader:
         Raises:
             UnknownRun: If it is not kept.
         """
+        look = partial(self.known, run_id)
+        return await self._awaited(run_id, patience, look, lambda record: record.status in ENDED)
+
+    async def _awaited(
+        self, run_id: str, patience: float, look: Callable[[], Awaitable[T]], enough: Callable[[T], bool]
+    ) -> T:
+        """Look at a run again and again, as soon as there may be something new of it, until that is enough."""
         end = asyncio.get_running_loop().time() + patience
         while True:
             news = self._expected(run_id)
-            record = await self.known(run_id)
+            found = await look()
             left = end - asyncio.get_running_loop().time()
-            if record.status in ENDED or left <= 0 or self._closed:
-                return record
-            await _heard(news, min(left, LOOK))
+            if enough(found) or left <= 0 or self._closed:
+                return found
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left, LOOK)):
+                    await news.wait()
 
     def changed(self, run_id: str | None) -> None:
         """Wake those who wait for something new of a run; None: of all runs."""
-        for event in [*self._news.values()] if run_id is None else filter(None, [self._news.pop(run_id, None)]):
-            event.set()
+        for each in [*self._news] if run_id is None else [run_id]:
+            if event := self._news.pop(each, None):
+                event.set()
 
     def _expected(self, run_id: str) -> asyncio.Event:
         return self._news.setdefault(run_id, asyncio.Event())
@@ -186,9 +177,3 @@ class RunReader:
         """
         await self.known(run_id)
         return await self.store.aside(states.state_at, self.store, run_id, checkpoint_id)
-
-
-async def _heard(news: asyncio.Event, patience: float) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(patience):
-            await news.wait()

@@ -24,16 +24,16 @@ class _Spent:
     """What was asked of models."""
 
     calls: int = 0
-    input: int = 0
-    output: int = 0
-    unmetered: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    unmetered_calls: int = 0
     cost: float | None = 0.0
 
     def add(self, call: ModelCalled) -> None:
         self.calls += 1
-        self.input += call.input_tokens or 0
-        self.output += call.output_tokens or 0
-        self.unmetered += call.input_tokens is None
+        self.input_tokens += call.input_tokens or 0
+        self.output_tokens += call.output_tokens or 0
+        self.unmetered_calls += call.input_tokens is None
         self.cost = None if self.cost is None or call.cost is None else self.cost + call.cost
 
 
@@ -71,16 +71,8 @@ class Tally:
         """The loops whose passes go on, each within the one before; time and calls count for the last."""
         self._last: datetime | None = None
 
-    def see(self, event: RunEvent) -> bool:
-        """Take in an event.
-
-        Args:
-            event: An event of the run's log; they are given in order.
-
-        Returns:
-            Whether any figure changed.
-        """
-        changed = True
+    def see(self, event: RunEvent) -> None:
+        """Take in an event of the run's log; they are given in order."""
         # While the run was cut off, no time passed in it.
         if self._open and self._last and not isinstance(event, RunStarted):
             self._open[-1].seconds += max(0.0, (event.at - self._last).total_seconds())
@@ -99,36 +91,28 @@ class Tally:
                 self._decided(event)
             case NodeFinished() | StateSaved():
                 self._keep(event)
-                changed = False
             case RunFinished():
                 # Of several in one superstep the first.
                 self._stop_reason = next((stop["loop"] for stop in stops_of(event.stop_reason)), None)
             case _:
-                changed = False
+                pass
         self._last = max(event.at, self._last or event.at)
-        return changed
 
     def figures(self) -> dict[str, Any]:
         """The fields of a `RunRecord` that follow from the events so far."""
         loops = [
             LoopPasses(
                 loop=name, passes=loop.passes, limit=loop.limit, refused=loop.refused, seconds=loop.seconds,
-                tokens=loop.spent.input + loop.spent.output, cost=loop.spent.cost,
+                tokens=loop.spent.input_tokens + loop.spent.output_tokens, cost=loop.spent.cost,
             )
             for name, loop in self._loops.items()
         ]  # fmt: skip
-        rows = [
-            UsageRow(
-                node=node, model=model, calls=spent.calls, input_tokens=spent.input, output_tokens=spent.output,
-                unmetered_calls=spent.unmetered, cost=spent.cost,
-            )
-            for (node, model), spent in self._usage.items()
-        ]  # fmt: skip
+        rows = [UsageRow(node=node, model=model, **vars(spent)) for (node, model), spent in self._usage.items()]
         return {
             "path": (*self._path,), "usage": (*rows,), "loops": (*loops,),
             "passes": {loop.loop: loop.passes for loop in loops}, "stop_reason": self._stop_reason,
-            "model_calls": self._spent.calls, "tokens": self._spent.input + self._spent.output,
-            "unmetered_calls": self._spent.unmetered, "cost": self._spent.cost,
+            "model_calls": self._spent.calls, "tokens": self._spent.input_tokens + self._spent.output_tokens,
+            "unmetered_calls": self._spent.unmetered_calls, "cost": self._spent.cost,
         }  # fmt: skip
 
     def _go_on(self) -> None:

@@ -65,6 +65,16 @@ _GIVE_BACK = """
 # Procrastinate's own way lets a job fail whose end was asked for, and asks nobody whose it is by now.
 # Its own lists bring what each run is given too.
 _LIST = "SELECT queueing_lock FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+# Of those that are to go alone it offers the first only, also where nobody works on that one's queue.
+_OVERTAKE = """
+    UPDATE procrastinate_jobs SET priority = front.most + 1
+    FROM (
+        SELECT max(priority) AS most FROM procrastinate_jobs
+        WHERE lock = %(lock)s AND status = 'todo' AND queue_name <> ALL(%(queues)s)
+    ) AS front
+    WHERE lock = %(lock)s AND status = 'todo' AND queue_name = ANY(%(queues)s) AND priority <= front.most
+        AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE lock = %(lock)s AND status = 'doing')
+"""
 _BEAT = queries["update_heartbeat"].encode()
 _DOING = "SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = %(worker)s"
 
@@ -294,7 +304,7 @@ class ProcrastinateJobs:
             await asyncio.sleep(self._every)
 
     async def _rescue(self) -> None:
-        """Give the jobs of workers that are gone to others."""
+        """Give the jobs of workers that are gone to others, and let none that is to go alone wait for nobody."""
         async with self._connector.pool.connection() as connection, connection.transaction():
             # One at a time: what was given to a new worker since is not to be taken from that one.
             mine = await connection.execute(
@@ -307,6 +317,7 @@ class ProcrastinateJobs:
                     continue  # only others can tell that this one is gone
                 logger.warning("the worker of run %s is gone: somebody else goes on with it", stalled.queueing_lock)
                 await self._put_back(cast("int", stalled.id), stalled.worker_id)
+            await self._connector.execute_query_async(_OVERTAKE, lock=_ALONE, queues=[*self._served.queues])
             await self._manager.prune_stalled_workers(_FORGOTTEN)
 
     async def _put_unknown_back(self, before: set[int]) -> set[int]:

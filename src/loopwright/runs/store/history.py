@@ -46,12 +46,11 @@ class RunStore:
     database fails, ``transient=True`` where another attempt may succeed.
     """
 
-    told: Callable[[Iterable[RunRecord], Iterable[NewEvents]], None] | None = None
-    """Called with runs and events once they are kept."""
-
     def __init__(self, database: Database) -> None:
         """Use a database."""
         self._database = database
+        self.told: Callable[[Iterable[RunRecord], Iterable[NewEvents]], None] = lambda _runs, _events: None
+        """Called with runs and events once they are kept."""
         # One for each connection that it takes at most: who waits for the database takes no thread from anybody else.
         self._threads = ThreadPoolExecutor(8, "runs")
 
@@ -80,8 +79,7 @@ class RunStore:
             if key is None:
                 raise InputError(f"there is a run {run.id!r} already: give another id")
             _tag(connection, key, run.tags)
-        if self.told:
-            self.told([run], ())
+        self.told([run], ())
 
     def write(self, runs: Iterable[RunRecord] = (), events: Iterable[NewEvents] = ()) -> None:
         """Keep what happened, in one transaction: all of it or nothing; what is kept already is passed over.
@@ -115,8 +113,7 @@ class RunStore:
             if new:
                 connection.execute(self._database.insert(EVENTS).on_conflict_do_nothing(), new)
             self._tell(connection, keys)
-        if self.told:
-            self.told(runs, added)
+        self.told(runs, added)
 
     def begin(self, run: RunRecord) -> None:
         """Keep that a further attempt of a run begins: from now on nothing of an earlier one is kept.
@@ -137,8 +134,7 @@ class RunStore:
                 raise AttemptLost(run.id, run.epoch, row.epoch)
             connection.execute(update(RUNS).where(RUNS.c.key == row.key).values(**row_of(run)))
             self._tell(connection, [run.id])
-        if self.told:
-            self.told([run], ())
+        self.told([run], ())
 
     def get(self, run_id: str) -> RunRecord | None:
         """A run with its children, or None if it is not kept."""

@@ -5,7 +5,7 @@ import binascii
 import re
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import JSON, ColumnElement, Connection, Float, and_, cast, func, literal, select, true, tuple_
+from sqlalchemy import JSON, ColumnElement, Connection, Float, and_, cast, func, select, true, tuple_
 
 from loopwright.database.values import microseconds
 from loopwright.errors import InputError
@@ -28,7 +28,7 @@ def page(connection: Connection, wanted: RunFilter, limit: int, before: str | No
     newest = RUNS.c.started_at.desc(), RUNS.c.id.desc()
     place, left_out = (None if before is None else _place(before, order)), 0
     if order == "started_at":
-        found = found.where(true() if place is None else _behind(place)).order_by(*newest)
+        found = found.where(true() if place is None else tuple_(RUNS.c.started_at, RUNS.c.id) < place).order_by(*newest)
     else:  # figures change while runs go on: a place is how many were shown
         left_out = place[0] if place else 0
         found = found.order_by(_figure(connection, order).desc().nulls_last(), *newest).offset(max(0, left_out))
@@ -80,13 +80,6 @@ def _condition(connection: Connection, wanted: RunFilter) -> ColumnElement[bool]
     # Parts of words are found too: Thai and Chinese do not separate words by spaces.
     conditions += [RUNS.c.searched.contains(word, autoescape=True) for word in searchable(wanted.text or "").split()]
     return and_(*conditions)
-
-
-def _behind(place: tuple[int, str]) -> ColumnElement[bool]:
-    columns = (RUNS.c.started_at, RUNS.c.id)
-    return tuple_(*columns) < tuple_(
-        *(literal(value, column.type) for value, column in zip(place, columns, strict=True))
-    )
 
 
 def _place(cursor: str, order: Order) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, Table
 
-from loopwright.database.values import StorableText, microseconds
+from loopwright.database.values import KEY, microseconds, text_column
 from loopwright.errors import StoreError
 from loopwright.runs.schemas import RunRecord, RunSummary
 
@@ -18,35 +18,28 @@ FORMAT = 4
 METADATA = MetaData()
 """All tables."""
 
-_KEY = BigInteger().with_variant(Integer(), "sqlite")  # SQLite numbers rows by itself only if the type is INTEGER
-
-
-def _text(name: str, *, primary_key: bool = False, nullable: bool = False, unique: bool = False) -> Column[str]:
-    return Column(name, StorableText(), primary_key=primary_key, nullable=nullable, unique=unique or None)
-
-
 HISTORY = Table("run_history", METADATA, Column("format", Integer, primary_key=True))
 """One row, by which a run history is recognised."""
 
-GRAPHS = Table("run_graphs", METADATA, _text("digest", primary_key=True), _text("document"))
+GRAPHS = Table("run_graphs", METADATA, text_column("digest", primary_key=True), text_column("document"))
 """The graphs that runs ran on, each once: SHA-256 of its JSON -> the JSON. There are as many as workflows ever had."""
 
 RUNS = Table(
     "runs",
     METADATA,
-    Column("key", _KEY, primary_key=True),
-    _text("id", unique=True),
-    _text("workflow"),
-    _text("status"),
-    _text("stop_reason", nullable=True),
-    _text("parent", nullable=True),
+    Column("key", KEY, primary_key=True),
+    text_column("id", unique=True),
+    text_column("workflow"),
+    text_column("status"),
+    text_column("stop_reason", nullable=True),
+    text_column("parent", nullable=True),
     Column("started_at", BigInteger, nullable=False),
     Column("epoch", BigInteger, nullable=False),
-    _text("graph"),
+    text_column("graph"),
     # SQLite reads a row only as far as it is asked for: what lists need stands before what only one run needs.
-    _text("summary"),
-    _text("searched"),
-    _text("document"),
+    text_column("summary"),
+    text_column("searched"),
+    text_column("document"),
     Index("runs_by_start", "started_at", "id"),
     Index("runs_by_workflow", "workflow", "started_at", "id"),
     Index("runs_by_status", "status", "started_at", "id"),
@@ -59,19 +52,19 @@ not be kept), ``searched`` as `searchable` has it, and the record as JSON in two
 EVENTS = Table(
     "run_events",
     METADATA,
-    Column("run", _KEY, ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
-    _text("channel", primary_key=True),
+    Column("run", KEY, ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    text_column("channel", primary_key=True),
     Column("seq", BigInteger, primary_key=True),
-    _text("name"),
-    _text("data"),
+    text_column("name"),
+    text_column("data"),
 )
 """Events of runs."""
 
 TAGS = Table(
     "run_tags",
     METADATA,
-    Column("run", _KEY, ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
-    _text("tag", primary_key=True),
+    Column("run", KEY, ForeignKey("runs.key", ondelete="CASCADE"), primary_key=True),
+    text_column("tag", primary_key=True),
     Index("run_tags_by_tag", "tag", "run"),
 )
 """What people call runs: apart from them, as a run that goes on is written over and over."""
@@ -79,37 +72,37 @@ TAGS = Table(
 PROMPTS = Table(
     "prompt_versions",
     METADATA,
-    _text("workflow", primary_key=True),
-    _text("prompt", primary_key=True),
+    text_column("workflow", primary_key=True),
+    text_column("prompt", primary_key=True),
     Column("version", BigInteger, primary_key=True),
-    _text("document"),
+    text_column("document"),
 )
 """Versions of prompts that people wrote, as JSON."""
 
 ASSIGNMENTS = Table(
     "model_assignments",
     METADATA,
-    _text("workflow", primary_key=True),
-    _text("node", primary_key=True),
-    _text("model", nullable=True),
+    text_column("workflow", primary_key=True),
+    text_column("node", primary_key=True),
+    text_column("model", nullable=True),
 )
 """Chat models that people chose; no row means that the configuration's holds, NULL that there is to be none."""
 
 EVALUATIONS = Table(
     "evaluations",
     METADATA,
-    _text("workflow", primary_key=True),
-    _text("questions", primary_key=True),
-    _text("version", primary_key=True),
+    text_column("workflow", primary_key=True),
+    text_column("questions", primary_key=True),
+    text_column("version", primary_key=True),
     Column("created_at", BigInteger, nullable=False),
-    _text("document"),
+    text_column("document"),
 )
 """What came of labelled questions, as JSON; ``created_at`` in microseconds since 1970."""
 
 ALLOWANCES = Table(
     "run_allowances",
     METADATA,
-    _text("key", primary_key=True),
+    text_column("key", primary_key=True),
     Column("model_calls", BigInteger, nullable=False),
     Column("tokens", BigInteger, nullable=False),
     Column("usd", BigInteger, nullable=False),
@@ -165,11 +158,9 @@ def read(model: type[_Kept], what: str, *documents: str, **further: Any) -> _Kep
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for inner in cast("dict[str, Any]", value).values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in cast("list[Any]", value):
+    if isinstance(value, dict | list):
+        parts = cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+        for inner in parts:
             yield from _texts(inner)
     elif value is not None and not isinstance(value, bool):
         yield str(value)
