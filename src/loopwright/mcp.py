@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import uuid
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from anyio import CancelScope
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -106,7 +108,13 @@ def server(workflows: Iterable[Workflow[Any]]) -> Server[Any]:
             if asked.name in PROOFS:
                 return await _proven(PROOFS[asked.name][1], given)
             if asked.name in hosted:
-                return await _answered(hosted[asked.name], given, context)
+                work = asyncio.create_task(_answered(hosted[asked.name], given, context))
+                try:
+                    return await asyncio.shield(work)
+                finally:  # mcp cancels a call at every wait anew, which would cut short what its nodes do last
+                    work.cancel()
+                    with CancelScope(shield=True):
+                        await asyncio.wait({work})
         except LoopwrightError as error:
             return _failed(error.told if isinstance(error, NodeFailed) else str(error))
         except Exception as error:  # of a graph that somebody wrote: the host is told, and the server goes on
@@ -126,23 +134,10 @@ async def serve_stdio(workflows: Sequence[Workflow[Any]]) -> None:
         await made.run(read, write, made.create_initialization_options())
 
 
-async def serve_http(workflows: Sequence[Workflow[Any]], port: int, started: Callable[[str], object]) -> None:
-    """Serve hosts on this machine by streamable HTTP until told to stop; no other machine reaches it.
-
-    Args:
-        workflows: The workflows.
-        port: The port; 0 takes a free one.
-        started: Called with the address once hosts can connect.
-    """
+async def serve_http(workflows: Sequence[Workflow[Any]], listener: socket.socket) -> None:
+    """Serve the hosts that connect to an address, by streamable HTTP, until told to stop."""
     app = server(workflows).streamable_http_app()
-    listening = HttpServer(Config(app, host="127.0.0.1", port=port, log_level="warning"))
-    serving = asyncio.create_task(listening.serve())
-    while not listening.started and not serving.done():
-        await asyncio.sleep(0.01)
-    if listening.started:
-        chosen = listening.servers[0].sockets[0].getsockname()[1]
-        started(f"http://127.0.0.1:{chosen}/mcp")
-    await serving
+    await HttpServer(Config(app, log_level="warning")).serve([listener])
 
 
 async def _proven(call: Callable[[str], dict[str, Any]], given: Mapping[str, Any]) -> CallToolResult:

@@ -1,6 +1,8 @@
 """``loopwright mcp`` with the official client, over standard input and output and over streamable HTTP."""
 
+import asyncio
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,8 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from installed import needs
+from shapes import graph
 
 needs("mcp")
 
@@ -18,10 +22,12 @@ from mcp.client.stdio import StdioServerParameters  # noqa: E402
 
 from loopwright.cli.serve import opened  # noqa: E402
 from loopwright.mcp import server  # noqa: E402
+from loopwright.workflows.user_graph import UserGraph  # noqa: E402
 
 PROGRAM = Path(sys.executable).with_name("loopwright")
 AGENT = Path(__file__).resolve().parents[2] / "examples/agent.py"
 DRAFTS = """
+print("imported")
 from typing import TypedDict
 from langgraph.graph import END, START, StateGraph
 from loopwright import Loop, bounded
@@ -69,7 +75,7 @@ def transport(kind: str, folder: Path, *targets: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("kind", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
-async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, folder):
+async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, folder, caplog):
     told: list[tuple[float, str | None]] = []
 
     async def heard(progress: float, total: float | None, message: str | None) -> None:
@@ -110,6 +116,8 @@ async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, fold
         "loop better: exhausted after 2 of 2",
     ]  # fmt: skip
     assert [progress for progress, _ in told] == sorted({progress for progress, _ in told})
+    complaints = [record for record in caplog.records if record.name.startswith("mcp.client")]
+    assert not complaints, "what the imported code prints is no part of the protocol"
 
 
 async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder, monkeypatch):
@@ -133,6 +141,34 @@ async def test_what_goes_wrong_is_told_the_host_and_the_server_goes_on(folder, m
             with pytest.raises(MCPError, match="there is no tool 'paint'"):
                 await client.call_tool("paint", {})
             assert (await client.call_tool("drafts-graph", {"topic": "short"})).structured_content["answer"]
+
+
+@pytest.mark.parametrize("quits", [False, True])
+async def test_the_nodes_of_a_call_that_the_host_cancels_end_in_full(quits):
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(_state: Any) -> None:
+        began.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.1)
+            ended.set()
+
+    async with Client(server([UserGraph("slow", graph("START-wait", wait=wait).compile())])) as client:
+        async with anyio.create_task_group() as host:
+            host.start_soon(client.call_tool, "slow", {})
+            await began.wait()
+            host.cancel_scope.cancel()
+        if not quits:
+            await asyncio.wait_for(ended.wait(), 10)
+    assert ended.is_set()
+
+
+def test_a_port_that_is_taken_is_told(refused, folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        told = refused("mcp", "--http", taken.getsockname()[1], "drafts.py:graph", cwd=folder)
+    assert "another program has it" in told
 
 
 async def test_an_installed_workflow_answers_with_its_citations(loopwright, tmp_path):

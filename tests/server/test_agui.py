@@ -13,6 +13,7 @@ import pytest
 from breaking_models import BreakingModel
 from hosted_graphs import until
 from installed import needs
+from langgraph.types import Send, interrupt
 from scripted_server import script
 from shapes import graph
 
@@ -100,6 +101,7 @@ async def test_a_client_hears_something_while_a_run_goes_on_and_ends_it_by_leavi
             heard = reply.aiter_raw()
             assert [await anext(heard) for _ in range(4)], reply.headers
             assert reply.headers["x-accel-buffering"] == "no"
+            assert b"loopwright_sse_clients 1.0" in (await client.get("/metrics")).content
             wrong = {"json": body | {"input": {"message": 1}, "forwardedProps": {"message": 1}}}
             waiting, leaving = client.stream("POST", path, json=body), client.stream("POST", path, **wrong)
             async with waiting, leaving as leaves:  # while they wait for their thread
@@ -122,13 +124,60 @@ def test_what_another_attempt_writes_is_another_message_that_begins_anew(serve_s
     made = bounded(graph("START-write", write={"action": write, "policy": policy}))
     url = serve_script(workflows=[UserGraph("tea", made)]).url
     given = {"forwardedProps": {"plan": "x"}, "input": {"plan": "x"}}
-    for path, key in (("/agui/tea", "messageId"), ("/runs/stream?thread_id=.", "id")):  # which is passed over
-        model.calls, said = 0, defaultdict(str)
+    for path in ("/agui/tea", "/runs/stream?thread_id=."):  # which is passed over
+        model.calls = 0
         body = FRONT_END | given | {"assistant_id": "tea", "stream_mode": "messages-tuple"}
-        told = httpx.post(url + path, json=body, timeout=60).text
-        for id, piece in re.findall(rf'"{key}":"([^"]+)","(?:delta|content)":"([^"]+)"', told):
-            said[id] += piece
+        said = messages(httpx.post(url + path, json=body, timeout=60).text)
         assert [*said.values()] == ["Tea is made of leaves and of water", model.text], path
+
+
+def messages(told: str) -> dict[str, str]:
+    """What streams say, by the ids of the messages."""
+    said: dict[str, str] = defaultdict(str)
+    for id, piece in re.findall(r'"(?:messageId|id)":"([^"]+)","(?:delta|content)":"([^"]+)"', told):
+        said[id] += piece
+    return said
+
+
+@pytest.mark.parametrize("path", ["/agui/tea", "/threads/t/runs/stream"])
+def test_visits_at_the_same_time_and_a_visit_before_and_after_a_question_write_messages_of_their_own(
+    serve_script, path
+):
+    async def write(said: str) -> None:
+        async for _piece in BreakingModel(text=said, failing=0).astream("How?"):
+            await asyncio.sleep(0.01)
+
+    async def brew(sent: Any) -> dict[str, Any]:
+        await write(" ".join([sent["plan"]] * 20))
+        return {}
+
+    async def ask(_state: Any) -> dict[str, Any]:
+        await write("And white. ")
+        await graph("START-brew", brew=brew).compile().ainvoke({"plan": "white"})
+        await write("With milk? ")
+        await write(f"So it is {interrupt('milk?')} milk")  # and before it once more what came before the question
+        return {"text": "no milk"}
+
+    async def serve(_state: Any) -> dict[str, Any]:
+        await write("\n")
+        interrupt("served?")
+        return {}
+
+    routes = {"START": lambda _: [Send("brew", {"plan": tea}) for tea in ("black", "green")]}
+    made = graph("START?brew brew-ask ask-serve", routes=routes, brew=brew, ask=ask, serve=serve)
+    url = serve_script(workflows=[UserGraph("tea", made.compile())]).url
+    body = FRONT_END | {"assistant_id": "tea", "if_not_exists": "create", "stream_mode": "messages-tuple", "input": {}}
+    told = httpx.post(url + path, json=body, timeout=60).text
+    for _question in ("milk?", "served?"):
+        asked = httpx.get(f"{url}/runs/t").json()["asked"][0]["id"]
+        entry = {"interruptId": asked, "status": "resolved", "payload": "no"}
+        body |= {"input": None, "command": {"resume": "no"}, "resume": [entry]}
+        told += httpx.post(url + path, json=body, timeout=60).text
+    teas = [" ".join([tea] * 20) for tea in ("black", "green", "white")]
+    said = ["And white. ", "With milk? ", "And white. With milk? So it is no milk", "\\n", "\\n"]
+    assert sorted(messages(told).values()) == sorted([*teas, *said]), "the answer is told once"
+    joined = httpx.get(f"{url}/threads/t/runs/t/stream?stream_mode=messages-tuple", timeout=60).text
+    assert messages(joined) == messages(told), "read again, they have the same ids"
 
 
 def test_what_cannot_be_a_thread_or_an_answer_is_refused_before_anything_begins(page):
@@ -136,7 +185,7 @@ def test_what_cannot_be_a_thread_or_an_answer_is_refused_before_anything_begins(
         body = FRONT_END | {"threadId": thread, "forwardedProps": {"topic": "x"}} | more
         return page.post("/v1/agui/asking", json=body).status_code
 
-    assert [asked(thread) for thread in ("обсуждение", "user:42", "x\0", "x\n", "")] == [400] * 5
+    assert [asked(thread) for thread in ("обсуждение", "user:42", "x\0", "x\n", "", "x.turn2")] == [400] * 6
     picture = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
     shown = [{"id": "1", "role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}]
     assert asked("pictures", messages=shown) == 400, "it would not be seen"

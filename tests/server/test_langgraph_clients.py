@@ -32,6 +32,8 @@ async def test_assistants_are_the_graphs_of_the_file(client, page):
     assert sorted(found) == ["asking", "assistant", "chat", "drafts"]
     by_id = await client.assistants.get(found["chat"]["assistant_id"])
     assert by_id == await client.assistants.get("chat")
+    assert [by_id] == await client.assistants.search(name="CHA", metadata={"created_by": "system"})
+    assert [] == [*await client.assistants.search(name="nope"), *await client.assistants.search(metadata={"a": 1})]
     schemas = await client.assistants.get_schemas("drafts")
     assert set(schemas["input_schema"]["properties"]) == {"topic", "drafts"}
     drawn = remote(page, "drafts").get_graph()
@@ -54,6 +56,8 @@ async def test_a_thread_is_a_conversation_whose_turns_are_runs_of_the_page(clien
     places = [each["checkpoint"]["checkpoint_id"] for each in history]
     assert len(places) == len(set(places)) and history[0]["checkpoint"] == state["checkpoint"]
     assert {each["checkpoint"]["thread_id"] for each in history} == {thread}
+    given = await client.threads.get_history(thread, metadata={"source": "input"})
+    assert given == [each for each in history if each["metadata"]["source"] == "input"] != []
     early = next(each for each in history if len(each["values"].get("messages", ())) == 2)
     at = await client.threads.get_state(thread, checkpoint_id=early["checkpoint"]["checkpoint_id"])
     assert at["values"] == first
@@ -168,7 +172,8 @@ async def test_a_run_in_the_background_is_listed_joined_and_followed(client):
     assert begun["thread_id"] == thread and begun["status"] in ("pending", "running", "success")
     assert (await client.runs.join(thread, begun["run_id"]))["drafts"] == 3
     assert (await client.runs.get(thread, begun["run_id"]))["status"] == "success"
-    assert [run["run_id"] for run in await client.runs.list(thread)] == [begun["run_id"]]
+    assert [run["run_id"] for run in await client.runs.list(thread, status="success")] == [begun["run_id"]]
+    assert await client.runs.list(thread, status="error") == []
     parts = [part async for part in client.runs.join_stream(thread, begun["run_id"], stream_mode="updates")]
     assert [part.event for part in parts] == ["metadata", "updates", "updates", "updates", "end"]
     with pytest.raises(Exception, match="has no run 'nobody'"):
@@ -191,6 +196,11 @@ async def test_what_fails_and_what_cannot_be_is_told(client):
             await elsewhere
     with pytest.raises(Exception, match="needs a thread here"):
         await client.runs.create(None, "drafts", input={"topic": "x"})
+    with pytest.raises(Exception, match="supersteps cannot be given here"):
+        await client.threads.create(supersteps=[{"updates": [{"values": {"topic": "x"}, "as_node": "write"}]}])
+    await client.runs.wait("torn", "drafts", input={"topic": "torn"}, if_not_exists="create", raise_error=False)
+    assert (await client.threads.get("torn"))["values"] == {"topic": "torn"}
+    assert (await client.runs.wait("torn", "drafts", input={"topic": "whole"}))["topic"] == "whole"
     await client.threads.create(thread_id="mine")
     with pytest.raises(ConflictError):
         await client.threads.create(thread_id="mine")

@@ -77,11 +77,14 @@ def test_health_needs_no_token(token_server):
     assert httpx.get(token_server.url + "/health/ready").status_code in (200, 503)
 
 
-ELSEWHERE = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "[::2]"]
+ELSEWHERE = [
+    "evil.example:80", "localhost.evil.example:80", "127.0.0.1.evil.example:80", "10.0.0.1:80", "[::2]:80",
+    "localhost@evil.example", "evil.example\\@localhost", "localhost#.evil.example", "localhost/x", "[::1].x",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "headers", [*({"Host": f"{host}:80"} for host in ELSEWHERE), {"Via": "1.1 x"}, {"X-Forwarded-For": "192.0.2.1"}]
+    "headers", [*({"Host": host} for host in ELSEWHERE), {"Via": "1.1 x"}, {"X-Forwarded-For": "192.0.2.1"}]
 )
 def test_without_a_token_only_this_machine_is_answered_under_its_own_name(shared, headers):
     reply = httpx.post(shared.url + "/api/chat", json=script(DONE), headers=headers)
@@ -209,6 +212,8 @@ def test_the_description_names_the_shape_of_every_problem(shared):
     assert (described["servers"], below) == ([{"url": "./v1"}], [{"url": "../v1"}]), "below a proxy's path too"
     schemas = described["components"]["schemas"]
     assert all(schemas[name]["examples"] for name in ("StartRun", "ResumeRun", "LeaveOut"))
+    taken = described["paths"]["/workflows/{workflow}/run"]["post"]["requestBody"]["content"]
+    assert [*taken] == ["application/json", "multipart/form-data"]
 
 
 def test_every_path_stands_below_its_version_too_and_behind_the_same_guard(serve_script):
@@ -222,8 +227,10 @@ def test_every_path_stands_below_its_version_too_and_behind_the_same_guard(serve
 
 
 def test_what_does_not_exist_is_said_in_json(shared):
-    missing = httpx.get(shared.url + "/nothing/here")
+    missing = httpx.post(shared.url + "/uploads/", content=b"x" * 1_100_000)  # with a slash too many
     assert (missing.status_code, missing.json()["error_type"]) == (404, "NotFound")
+    assert missing.json()["error"] == "Not Found (POST /uploads/)"
     wrong = httpx.get(shared.url + "/api/chat")
     assert (wrong.status_code, wrong.json()["error_type"]) == (405, "MethodNotAllowed")
     assert wrong.headers["allow"] == "POST"
+    assert httpx.get(shared.url + "/workflows/").status_code == 404, "a redirect would lead out of a proxy's path"

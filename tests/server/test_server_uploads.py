@@ -235,7 +235,7 @@ def test_a_picture_is_assessed_in_one_piece_and_as_a_run(pictures):
     parts = [("query", "Noisy?"), ('image"; filename="p.png', image), ('reference"; filename="', "")]
     parts += [("region", side) for side in region]
     body = "".join(f'--x\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{each}\r\n' for key, each in parts)
-    headers, content = {"Content-Type": "multipart/form-data; boundary=x"}, f"{body}--x--".encode("latin-1")
+    headers, content = {"Content-Type": "Multipart/Form-Data; boundary=x"}, f"{body}--x--".encode("latin-1")
     whole = httpx.post(pictures.url + "/workflows/iqa/run", content=content, headers=headers, timeout=120)
     assert whole.status_code == 200, whole.text
     assert (whole.json()["input"]["region"], "reference" in whole.json()["input"]) == (region, False)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { api, ranOnce, shot, useBrowser } from './harness';
 
-const browser = useBrowser({ script: 'serve_all_workflows.py' });
+const browser = useBrowser({ all: true });
 /** Two runs of the demonstration: the loop of one found what the other did not. */
 const DEMO = { whole: 'demo-assistant-thought-over-twice', without: 'demo-assistant-thought-over-twice-without' };
 const TEXT = 'The harbour of Brindlemere was rebuilt in 1912 after the great flood. It opened in May.';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { api, SCHEMES, shot, useBrowser } from './harness';
 
-const browser = useBrowser({ script: 'serve_all_workflows.py', more: true });
+const browser = useBrowser({ all: true });
 const PICTURE = join(import.meta.dirname, '../../../src/loopwright/workflows/iqa/data/sample/harbour-blurred.png');
 
 interface Run {

@@ -40,10 +40,8 @@ const ended = (child: ChildProcess): Promise<void> =>
 
 export interface ServerOptions {
   token?: string;
-  /** The script of tests/browser that serves. */
-  script?: 'serve_for_browser.py' | 'serve_all_workflows.py';
-  /** Whether the server of all workflows serves two graphs of the other script too. */
-  more?: boolean;
+  /** Whether it serves every workflow, in place of the assistant and small graphs. */
+  all?: boolean;
   /** Where runs are kept, for several servers together, and the folder that they share. */
   runs?: string;
   data?: string;
@@ -55,8 +53,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   let child: ChildProcess;
 
   async function start(port: number): Promise<string> {
-    const given = [join(SCRIPTS, options.script ?? 'serve_for_browser.py'), data, '--port', String(port)];
-    if (options.more) given.push('--more');
+    const given = [join(SCRIPTS, 'serve_for_browser.py'), data, '--port', String(port)];
+    if (options.all) given.push('--all');
     if (options.token) given.push('--token', options.token);
     if (options.runs) given.push('--runs', options.runs);
     const started = spawn(PYTHON, given, { stdio: ['pipe', 'pipe', 'pipe'] });

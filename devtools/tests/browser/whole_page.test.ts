@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { api, ranOnce, shot, startServer, useBrowser } from './harness';
 
-const browser = useBrowser({ script: 'serve_all_workflows.py' });
+const browser = useBrowser({ all: true });
 const STATIC = join(import.meta.dirname, '../../../src/loopwright/server/static');
 const MOST_BYTES = 400_000;
 const PLACES = ['runs', 'workflows', 'workflows/rag', 'workflows/assistant?run=demo-assistant-answered-at-once', 'compare', 'prompts', 'models', 'loops'];

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { api, keepRun, keptRun, ranOnce, shot, useBrowser } from './harness';
 
-const browser = useBrowser({ script: 'serve_all_workflows.py' });
+const browser = useBrowser({ all: true });
 
 /** Each would set the global if the page took it for more than text. */
 const SET = 'window.__ran=1';

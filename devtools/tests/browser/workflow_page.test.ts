@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { api, shot, useBrowser } from './harness';
 
-const browser = useBrowser({ script: 'serve_all_workflows.py' });
+const browser = useBrowser({ all: true });
 
 const runForm = (page: Page): Locator => page.getByRole('form');
 const chat = (page: Page): Locator => page.getByRole('log');

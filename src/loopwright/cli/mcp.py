@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from typing import Annotated
 
 import typer
@@ -24,10 +24,14 @@ def mcp(
 ) -> None:  # fmt: skip
     """Serve an MCP host over standard input and output: check_graph, certificate, and each workflow as a tool."""
     from loopwright.mcp import serve_http, serve_stdio
-
-    def started(address: str) -> None:
-        print(f"listening on {address}; stop with Ctrl-C", file=sys.stderr, flush=True)
+    from loopwright.server.listening import reserve
 
     with ExitStack() as exits, suppress(KeyboardInterrupt):
-        opened = serve.opened(exits, targets, config, any_number=True)
-        asyncio.run(serve_stdio(opened) if http is None else serve_http(opened, http, started))
+        listener = None if http is None else exits.enter_context(reserve("127.0.0.1", http))
+        with redirect_stdout(sys.stderr):  # what imported code prints is no part of the protocol
+            opened = serve.opened(exits, targets, config, any_number=True)
+        if listener is None:
+            return asyncio.run(serve_stdio(opened))
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        print(f"listening on {address}; stop with Ctrl-C", file=sys.stderr, flush=True)
+        asyncio.run(serve_http(opened, listener))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ag_ui import core
@@ -15,17 +15,15 @@ from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.hub import QUESTION
 from loopwright.runs.schemas import RunRecord
-from loopwright.server.agent_api.threads import THREAD_ID, Order, Threads, Turn
+from loopwright.server.agent_api.streaming import Messages
+from loopwright.server.agent_api.threads import Order, Threads, Turn
 from loopwright.server.answering import end_of
 from loopwright.server.context import Context
-from loopwright.server.given import keepable
 from loopwright.server.sse import followed
 from loopwright.workflows.api import MULTILINE, Workflow
 
 Begun = Awaitable[tuple[RunRecord, int]]
 """A run that begins, and how many events it had before."""
-PASS = "loopwright.pass"
-"""The type of the activity that tells how far a loop is."""
 
 
 def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[core.RunAgentInput, Begun]:
@@ -39,29 +37,25 @@ def begun(threads: Threads, hosted: Workflow[Any], body: bytes) -> tuple[core.Ru
     """
     try:
         asked = core.RunAgentInput.model_validate_json(body)
+        turn = _turn(asked, hosted)
     except ValidationError as error:
-        raise InputError(f"the body is no RunAgentInput of AG-UI: {problem_lines(error)[0]}") from None
-    if not re.fullmatch(THREAD_ID, asked.thread_id):
-        raise InputError("the threadId needs 1 to 80 letters of ASCII, digits and _.-, the first no sign")
+        raise InputError(f"the body is no RunAgentInput of AG-UI that is taken: {problem_lines(error)[0]}") from None
+    return asked, threads.run(asked.thread_id, hosted.name, turn)
+
+
+def _turn(asked: core.RunAgentInput, hosted: Workflow[Any]) -> Turn:
     if asked.resume:
         if any(entry.status != "resolved" for entry in asked.resume):
             raise InputError("a question can only be answered here: cancel the run instead")
         answers = {entry.interrupt_id: entry.payload for entry in asked.resume}
         if unknown := [each for each in answers if not QUESTION.fullmatch(each)]:
             raise InputError(f"there is no question {unknown[0][:80]!r}")
-        return asked, threads.run(asked.thread_id, hosted.name, Turn(command=Order(resume=_kept(answers))))
+        return Turn(command=Order(resume=answers))
     given: dict[str, Any] = dict(asked.forwarded_props) if isinstance(asked.forwarded_props, Mapping) else {}
     said = [message for message in asked.messages if message.role == "user"]
     if said and (field := _text_field(hosted)):
         given.setdefault(field, _text(said[-1].content))
-    return asked, threads.run(asked.thread_id, hosted.name, Turn(input=_kept(given)))
-
-
-def _kept(given: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return keepable(given)
-    except ValueError as error:
-        raise InputError(f"what was given cannot be kept: {error}") from None
+    return Turn(input=given)
 
 
 def _text_field(hosted: Workflow[Any]) -> str | None:
@@ -96,10 +90,13 @@ async def frames(context: Context, asked: core.RunAgentInput, record: RunRecord,
 
     here = {"loopwrightRunId": record.id}
     yield encoded(core.RunStartedEvent(thread_id=asked.thread_id, run_id=asked.run_id, metadata=here))
-    async for events in followed(context, record.id, "run", after, cancel=True):  # its clients stop a run by leaving it
+    async for events in followed(context, record.id, "run", 0, cancel=True):  # its clients stop a run by leaving it
         for kept in events:
-            for event in told.events(json.loads(kept.data)):
-                yield encoded(event)
+            for event in told.events(json.loads(kept.data), kept.seq):
+                if kept.seq > after:  # what was told in an earlier part is only noted
+                    yield encoded(event)
+            if kept.seq == after:  # with which all ended that had begun there
+                told.rest()
         if not events:
             yield KEEPALIVE_COMMENT
     last = await context.hub.known(record.id)
@@ -138,57 +135,47 @@ class _Told:
         self._run_id = run_id
         self._steps: dict[str, str] = {}
         """Visit -> the name of its step, which no other one has that goes on."""
-        self._texts: dict[str, str] = {}
-        """Node -> the message that it writes."""
-        self._messages = 0
+        self._messages = Messages(run_id)
         self._last = ""
+        """The text of the message that ended last, of those that have one."""
 
-    def events(self, event: Mapping[str, Any]) -> Iterator[core.BaseEvent]:
-        """What follows from an event of the run."""
+    def events(self, event: Mapping[str, Any], number: int | str) -> Iterator[core.BaseEvent]:
+        """What follows from an event of the run, and its number there."""
         kind = event["type"]
+        yield from self._ends(self._messages.ended(event))
         if kind == "node_started" and not is_engine_node(event["node"]):
             taken = event["node"] in self._steps.values()
             step = f"{event['node']} #{event['visit']}" if taken else str(event["node"])
             self._steps[event["task_id"]] = step
             yield core.StepStartedEvent(step_name=step)
         elif kind == "node_finished" and event["task_id"] in self._steps:
-            yield from self._written(event["node"])
             yield core.StepFinishedEvent(step_name=self._steps.pop(event["task_id"]))
-        elif kind in ("node_retried", "node_gave_up"):  # what the failed attempt wrote is no beginning of the next one
-            yield from self._written(event["node"])
         elif kind == "text":
-            yield from self._text(event["node"], event["text"])
+            message, text = self._messages.write(event, number)
+            if text == event["text"]:
+                yield core.TextMessageStartEvent(message_id=message, role="assistant")
+            yield core.TextMessageContentEvent(message_id=message, delta=event["text"])
         elif kind == "loop":
             content = {key: event[key] for key in ("loop", "decision", "spent", "limit", "reason")}
             yield core.ActivitySnapshotEvent(
-                message_id=f"{self._run_id}-loop-{event['loop']}", activity_type=PASS, content=content
+                message_id=f"{self._run_id}-loop-{event['loop']}", activity_type="loopwright.pass", content=content
             )
         elif kind in ("told", "budget"):
             yield core.CustomEvent(name=f"loopwright.{kind}", value=dict(event))
 
-    def rest(self) -> Iterator[core.BaseEvent]:
+    def rest(self) -> list[core.BaseEvent]:
         """The ends of what did not end by itself."""
-        for node in [*self._texts]:
-            yield from self._written(node)
-        while self._steps:
-            yield core.StepFinishedEvent(step_name=self._steps.popitem()[1])
+        steps = [core.StepFinishedEvent(step_name=self._steps.popitem()[1]) for _ in [*self._steps]]
+        return [*self._ends(self._messages.rest()), *steps]
 
     def answer(self, record: RunRecord) -> Iterator[core.BaseEvent]:
-        """The answer as a message, unless it was the last one already."""
+        """The answer as a message, unless the last one ended with it already."""
         answer = record.outcome.answer if record.status == "finished" and record.outcome else ""
-        if answer.strip() and answer.strip() != self._last.strip():
-            yield from self._text("", answer)
-            yield from self._written("")
+        if answer.strip() and not re.search(rf"(?<!\w){re.escape(answer.strip())}\Z", self._last):
+            yield from self.events({"type": "text", "node": "", "text": answer}, "answer")
+            yield from self.rest()
 
-    def _text(self, node: str, text: str) -> Iterator[core.BaseEvent]:
-        if node not in self._texts:
-            self._messages += 1
-            self._texts[node] = f"{self._run_id}-{self._messages}"
-            self._last = ""
-            yield core.TextMessageStartEvent(message_id=self._texts[node], role="assistant")
-        self._last += text
-        yield core.TextMessageContentEvent(message_id=self._texts[node], delta=text)
-
-    def _written(self, node: str) -> Iterator[core.BaseEvent]:
-        if node in self._texts:
-            yield core.TextMessageEndEvent(message_id=self._texts.pop(node))
+    def _ends(self, messages: Iterable[tuple[str, str]]) -> Iterator[core.BaseEvent]:
+        for message, text in messages:
+            self._last = text.strip() or self._last
+            yield core.TextMessageEndEvent(message_id=message)

@@ -78,7 +78,7 @@ def create_app(
     # The pages for people load their scripts from elsewhere, with this server's rights.
     app = FastAPI(
         title="Loopwright", version=loopwright.__version__, docs_url=None, redoc_url=None, openapi_url=None,
-        responses=ANYWHERE,
+        responses=ANYWHERE, redirect_slashes=False,
     )  # fmt: skip
     app.state.context = Context(hub, settings, Uploads(settings), counted)
     app.state.probe, app.state.agent_threads = StoreProbe(), Threads(app.state.context)

@@ -137,13 +137,13 @@ def _shortened(told: str) -> str:
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
 
 
-async def _refused(_request: Request, error: Exception) -> JSONResponse:
+async def _refused(request: Request, error: Exception) -> JSONResponse:
     refused = cast("HTTPException", error)
     if isinstance(refused, _Refusal):
         return refused.problem.response
     kind = HTTPStatus(refused.status_code).phrase.replace(" ", "")
-    told = f"{refused.detail}{UNREADABLE.get(type(refused.__cause__), '')}"
-    return Problem(told, kind, status=refused.status_code, headers=refused.headers or {}).response
+    told = f"{refused.detail} ({request.method} {request.url.path}){UNREADABLE.get(type(refused.__cause__), '')}"
+    return Problem(_shortened(told), kind, status=refused.status_code, headers=refused.headers or {}).response
 
 
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:

@@ -34,7 +34,7 @@ class RoomForFiles(Layer):
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it."""
-        if scope["method"] != "POST" or not self._settings.takes_files(scope["path"]):
+        if scope["method"] != "POST" or self._settings.body_bytes(scope["path"]) <= self._settings.request_bytes:
             await self.app(scope, receive, send)
             return
         others, size = self._arriving, self._expected(scope)

@@ -60,9 +60,5 @@ class ServerSettings:
         return replace(self, file_paths={path: most + self.request_bytes for path, most in paths.items()})
 
     def body_bytes(self, path: str) -> int:
-        """The largest request body for a path."""
+        """The largest request body for a path; a slash too many at its end is no matter of size."""
         return self.file_paths.get(path.rstrip("/"), self.request_bytes)
-
-    def takes_files(self, path: str) -> bool:
-        """Whether requests for a path bring files."""
-        return path.rstrip("/") in self.file_paths

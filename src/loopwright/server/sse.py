@@ -93,20 +93,20 @@ async def followed(
         cancel: Whether the run is cancelled when whoever follows it leaves.
     """
     ended = False
-    try:
-        while not ended:
-            news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH, SIZE)
-            ended = news.ended
-            if news.events:
-                after = news.events[-1].seq
-            if news.events or not ended:
-                yield news.events
-    finally:
-        if cancel and not ended:  # here every wait would be cancelled itself
-            context.hub.cancel_soon(run_id)
+    with context.metrics.streams.track_inprogress():
+        try:
+            while not ended:
+                news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH, SIZE)
+                ended = news.ended
+                if news.events:
+                    after = news.events[-1].seq
+                if news.events or not ended:
+                    yield news.events
+        finally:
+            if cancel and not ended:  # here every wait would be cancelled itself
+                context.hub.cancel_soon(run_id)
 
 
 async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:
-    with context.metrics.streams.track_inprogress():
-        async for events in followed(context, run_id, channel, after):
-            yield b"".join(_frame(run_id, event) for event in events) or KEEPALIVE_COMMENT
+    async for events in followed(context, run_id, channel, after):
+        yield b"".join(_frame(run_id, event) for event in events) or KEEPALIVE_COMMENT

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT as IDLE
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, frames, sse, waited
-from loopwright.server.agent_api.threads import THREAD_ID, At, Place, Threads, Turn, ended_well
+from loopwright.server.agent_api.threads import At, Place, Threads, Turn, ended_well
 from loopwright.server.context import Context, Here
-from loopwright.server.given import AnyGiven, Given
+from loopwright.server.given import AnyGiven
 from loopwright.server.problems import INTERNAL, Problem, problem_of
 from loopwright.workflows.api import Workflow, plain_json
 from loopwright.workflows.user_graph import UserGraph
@@ -27,7 +27,6 @@ from loopwright.workflows.user_graph import UserGraph
 logger = logging.getLogger(__name__)
 router = APIRouter(include_in_schema=False)
 
-ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
 NAMESPACE = uuid.UUID("6f1c3a52-0a39-4a0f-9d53-8f6a5a7d9a10")
 """What clients call an id is made of the workflow's name in this one."""
 STARTED = datetime.now(UTC)
@@ -37,11 +36,11 @@ _BEGINNING: set[asyncio.Future[Any]] = set()
 
 
 class NewThread(BaseModel):
-    """A thread that a client asks for."""
+    """A thread that a client asks for; its metadata is passed over."""
 
-    thread_id: ThreadId | None = None
-    metadata: Given | None = None
+    thread_id: str | None = None
     if_exists: Literal["raise", "do_nothing"] = "raise"
+    supersteps: Any = None
 
 
 class History(BaseModel):
@@ -49,6 +48,7 @@ class History(BaseModel):
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 10
     before: Place | str | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class Update(At):
@@ -92,6 +92,8 @@ class Search(BaseModel):
     """Which assistants are wanted."""
 
     graph_id: str | None = None
+    name: str | None = None
+    metadata: dict[str, Any] | None = None
     limit: Annotated[int, Field(ge=1)] = 10
     offset: Annotated[int, Field(ge=0)] = 0
 
@@ -130,8 +132,14 @@ def _assistant(hosted: Workflow[Any]) -> dict[str, Any]:
 @router.post("/assistants/search")
 async def search_assistants(asked: Search, context: Here) -> list[dict[str, Any]]:
     """The workflows that are served."""
-    found = [each for each in context.hub.workflows.values() if asked.graph_id in (None, each.name)]
-    return [_assistant(each) for each in found[asked.offset :][: asked.limit]]
+    named = (asked.name or "").lower()
+    shown = [_assistant(each) for each in context.hub.workflows.values() if asked.graph_id in (None, each.name)]
+    found = [each for each in shown if named in each["name"].lower() and _has(each, asked.metadata)]
+    return found[asked.offset :][: asked.limit]
+
+
+def _has(shown: dict[str, Any], metadata: dict[str, Any] | None) -> bool:
+    return (metadata or {}).items() <= shown["metadata"].items()
 
 
 @router.get("/assistants/{assistant_id}")
@@ -176,60 +184,58 @@ def _schema(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
 @router.post("/threads")
 async def create_thread(asked: NewThread, threads: AllThreads) -> dict[str, Any]:
     """Make a thread."""
+    if asked.supersteps:
+        raise InputError("supersteps cannot be given here: run the thread, then change its state with update_state")
     thread_id = asked.thread_id or str(uuid.uuid4())
     if not await threads.known(thread_id):
-        threads.create(thread_id, asked.metadata or {})
+        threads.create(thread_id)
     elif asked.if_exists == "raise":
         raise Problem(f"there is a thread {thread_id!r} already", "Conflict", status=409).exception
     return await threads.described(thread_id)
 
 
 @router.get("/threads/{thread_id}")
-async def get_thread(thread_id: ThreadId, threads: AllThreads) -> dict[str, Any]:
+async def get_thread(thread_id: str, threads: AllThreads) -> dict[str, Any]:
     """A thread."""
     return await threads.described(thread_id)
 
 
 @router.delete("/threads/{thread_id}", status_code=204)
-async def delete_thread(thread_id: ThreadId, threads: AllThreads) -> Response:
+async def delete_thread(thread_id: str, threads: AllThreads) -> Response:
     """Forget a thread with its runs."""
     await threads.delete(thread_id)
     return Response(status_code=204)
 
 
 @router.get("/threads/{thread_id}/state")
-async def get_state(thread_id: ThreadId, threads: AllThreads) -> dict[str, Any]:
-    """Its state."""
-    return await threads.state(thread_id)
+@router.get("/threads/{thread_id}/state/{checkpoint_id}")
+async def get_state(thread_id: str, threads: AllThreads, checkpoint_id: str | None = None) -> dict[str, Any]:
+    """Its state, now or at a checkpoint."""
+    return await threads.state(thread_id, checkpoint_id)
 
 
 @router.post("/threads/{thread_id}/state/checkpoint")
 async def get_state_at(
-    thread_id: ThreadId, checkpoint: Annotated[Place, Body(embed=True)], threads: AllThreads
+    thread_id: str, checkpoint: Annotated[Place, Body(embed=True)], threads: AllThreads
 ) -> dict[str, Any]:
     """Its state at a checkpoint."""
     return await threads.state(thread_id, checkpoint.checkpoint_id)
 
 
-@router.get("/threads/{thread_id}/state/{checkpoint_id}")
-async def get_state_of(thread_id: ThreadId, checkpoint_id: str, threads: AllThreads) -> dict[str, Any]:
-    """Its state at a checkpoint."""
-    return await threads.state(thread_id, checkpoint_id)
-
-
 @router.post("/threads/{thread_id}/state")
-async def update_state(thread_id: ThreadId, asked: Update, threads: AllThreads) -> dict[str, Any]:
+async def update_state(thread_id: str, asked: Update, threads: AllThreads) -> dict[str, Any]:
     """Change its state."""
     return {"checkpoint": await threads.update(thread_id, asked.values, asked.as_node, asked.at)}
 
 
 @router.post("/threads/{thread_id}/history")
-async def get_history(thread_id: ThreadId, asked: History, threads: AllThreads) -> list[dict[str, Any]]:
+async def get_history(thread_id: str, asked: History, threads: AllThreads) -> list[dict[str, Any]]:
     """Its states, the last one first."""
     before = asked.before.checkpoint_id if isinstance(asked.before, Place) else asked.before
     found: list[dict[str, Any]] = []
     async for state in threads.history(thread_id, before):
-        found.append(state)
+        if _has(state, asked.metadata):
+            found.append(state)
         if len(found) == asked.limit:
             break
     return found
@@ -237,21 +243,21 @@ async def get_history(thread_id: ThreadId, asked: History, threads: AllThreads) 
 
 @router.get("/threads/{thread_id}/runs")
 async def list_thread_runs(
-    thread_id: ThreadId, threads: AllThreads, limit: int = 10, offset: int = 0
+    thread_id: str, threads: AllThreads, limit: int = 10, offset: int = 0, status: str | None = None
 ) -> list[dict[str, Any]]:
     """Its runs, the last one first."""
-    turns = await threads.turns(thread_id)
-    return [_shown(threads, record, thread_id) for record in turns[offset:][:limit]]
+    shown = [_shown(threads, record, thread_id) for record in await threads.turns(thread_id)]
+    return [each for each in shown if status in (None, each["status"])][offset:][:limit]
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}")
-async def get_thread_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> dict[str, Any]:
+async def get_thread_run(thread_id: str, run_id: str, threads: AllThreads) -> dict[str, Any]:
     """One of its runs."""
     return _shown(threads, await _turn(thread_id, run_id, threads), thread_id)
 
 
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
-async def join_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> Response:
+async def join_run(thread_id: str, run_id: str, threads: AllThreads) -> Response:
     """Wait for one of its runs, and answer with its state."""
     record = await _turn(thread_id, run_id, threads)
     return _ended(waited(threads, False, record), record, thread_id)
@@ -259,7 +265,7 @@ async def join_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> Res
 
 @router.get("/threads/{thread_id}/runs/{run_id}/stream")
 async def join_stream(
-    thread_id: ThreadId, run_id: str, threads: AllThreads,
+    thread_id: str, run_id: str, threads: AllThreads,
     stream_mode: Annotated[list[Mode] | None, Query()] = None, cancel_on_disconnect: bool = False,
 ) -> Response:  # fmt: skip
     """Follow one of its runs from its beginning."""
@@ -268,7 +274,7 @@ async def join_stream(
 
 
 @router.post("/threads/{thread_id}/runs/{run_id}/cancel")
-async def cancel_run(thread_id: ThreadId, run_id: str, threads: AllThreads) -> Response:
+async def cancel_run(thread_id: str, run_id: str, threads: AllThreads) -> Response:
     """End one of its runs."""
     await threads.context.hub.cancel((await _turn(thread_id, run_id, threads)).id)
     return Response(status_code=204)
@@ -388,7 +394,7 @@ async def run_for_front_end(workflow: str, threads: AllThreads, http: Request) -
 
 
 @router.post("/threads/{thread_id}/runs")
-async def create_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads, http: Request) -> Response:
+async def create_run(thread_id: str, asked: NewRun, threads: AllThreads, http: Request) -> Response:
     """Run the thread in the background."""
 
     async def shown(run: RunRecord, _before: int) -> AsyncGenerator[bytes]:
@@ -398,9 +404,11 @@ async def create_run(thread_id: ThreadId, asked: NewRun, threads: AllThreads, ht
     return _ended(*await _answer(threads, http, begin, shown, cancel=False, failed=None), None)
 
 
+@router.post("/runs/stream")
 @router.post("/threads/{thread_id}/runs/stream")
-async def stream_run(asked: NewRun, threads: AllThreads, http: Request, thread_id: ThreadId | None = None) -> Response:
-    """Run the thread, and send what happens as it happens."""
+async def stream_run(asked: NewRun, threads: AllThreads, http: Request) -> Response:
+    """Run the thread, if there is one, and send what happens as it happens."""
+    thread_id = http.path_params.get("thread_id")
     modes: list[Mode] = asked.stream_mode if isinstance(asked.stream_mode, list) else [asked.stream_mode]
     begin, cancel = _begun(asked, thread_id, threads), asked.on_disconnect == "cancel"
     follow = partial(frames, threads, modes, cancel)
@@ -408,20 +416,10 @@ async def stream_run(asked: NewRun, threads: AllThreads, http: Request, thread_i
     return _streaming(*await answer(failed=lambda told: sse("error", told) + sse("end", None)), thread_id)
 
 
+@router.post("/runs/wait")
 @router.post("/threads/{thread_id}/runs/wait")
-async def await_run(asked: NewRun, threads: AllThreads, http: Request, thread_id: ThreadId | None = None) -> Response:
-    """Run the thread, and answer with its state."""
+async def await_run(asked: NewRun, threads: AllThreads, http: Request) -> Response:
+    """Run the thread, if there is one, and answer with its state."""
+    thread_id = http.path_params.get("thread_id")
     begin, cancel = _begun(asked, thread_id, threads), asked.on_disconnect == "cancel"
     return _ended(*await _answer(threads, http, begin, partial(waited, threads, cancel), cancel=cancel), thread_id)
-
-
-@router.post("/runs/stream")
-async def stream_stateless(asked: NewRun, threads: AllThreads, http: Request) -> Response:
-    """Run without a thread, and send what happens as it happens."""
-    return await stream_run(asked, threads, http)
-
-
-@router.post("/runs/wait")
-async def await_stateless(asked: NewRun, threads: AllThreads, http: Request) -> Response:
-    """Run without a thread, and answer with the state."""
-    return await await_run(asked, threads, http)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Literal
 
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 
 from loopwright.runs.schemas import RunRecord
+from loopwright.runs.store.entries import KeptEvent
 from loopwright.server.agent_api.threads import Threads, asked_of, ended_well
 from loopwright.server.answering import end_of
 from loopwright.server.sse import followed
@@ -35,10 +36,10 @@ async def frames(
         after: The number of the last event that belongs to an earlier part of the run.
     """
     yield sse("metadata", {"run_id": record.id, "attempt": 1})
-    context, writer = threads.context, _Text(record.id)
+    context, messages = threads.context, Messages(record.id)
     async for events in followed(context, record.id, "run", after, cancel=cancel):
         for kept in events:
-            async for frame in _of_event(threads, record, modes, writer, kept.name, json.loads(kept.data)):
+            async for frame in _of_event(threads, record, modes, messages, kept):
                 yield frame
         if not events:
             yield KEEPALIVE_COMMENT
@@ -70,43 +71,56 @@ def failure(record: RunRecord) -> dict[str, str]:
 
 
 async def _of_event(
-    threads: Threads, record: RunRecord, modes: Sequence[Mode], writer: _Text, name: str, event: Mapping[str, Any]
+    threads: Threads, record: RunRecord, modes: Sequence[Mode], messages: Messages, kept: KeptEvent
 ) -> AsyncGenerator[bytes]:
+    name, event = kept.name, json.loads(kept.data)
+    messages.ended(event)
     if name == "state" and ("values" in modes or "updates" in modes):
         updates, values = await threads.steps(record, event["checkpoint_id"])
         for update in updates if "updates" in modes else ():
             yield sse("updates", update)
         if values is not None and "values" in modes:
             yield sse("values", values)
-    elif name in ("node_started", "node_retried", "text"):
-        for frame in writer.take(event, modes):
-            yield frame
+    elif name == "text":
+        id, text = messages.write(event, kept.seq)
+        if "messages-tuple" in modes:
+            message = {"type": "AIMessageChunk", "id": id, "content": event["text"]}
+            yield sse("messages", [message, {"langgraph_node": event["node"], "run_id": record.id}])
+        if "messages" in modes:
+            yield sse("messages/partial", [{"type": "ai", "id": id, "content": text}])
     elif "custom" in modes and name == "told" and "custom" in event["data"]:
         yield sse("custom", event["data"]["custom"])
     elif "custom" in modes and name in ("loop", "budget"):
         yield sse("custom", event)
 
 
-class _Text:
-    """Makes messages of the pieces that nodes write."""
+class Messages:
+    """The messages that the visits of a run write; those of visits at the same time are written at the same time."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
-        self._begun: dict[str, tuple[int, int]] = {}
-        self._written: dict[str, str] = {}
+        self._going: dict[str, tuple[str, str]] = {}
+        """Visit -> the id of the message that it writes, and what there is of it."""
 
-    def take(self, event: Mapping[str, Any], modes: Sequence[Mode]) -> Iterator[bytes]:
-        node = event["node"]
-        visit, attempt = self._begun.get(node, (1, 1))
-        if event["type"] != "text":
-            # Each visit writes a message of its own, and so does each further attempt of it.
-            self._begun[node] = (event.get("visit", visit), event.get("attempt", 0) + 1)
-            self._written.pop(node, None)
-            return
-        message = {"type": "AIMessageChunk", "id": f"{self._run_id}-{node}-{visit}-{attempt}", "content": event["text"]}
-        about = {"langgraph_node": node, "run_id": self._run_id, "loopwright_visit": visit}
-        if "messages-tuple" in modes:
-            yield sse("messages", [message, about])
-        if "messages" in modes:
-            self._written[node] = self._written.get(node, "") + event["text"]
-            yield sse("messages/partial", [{**message, "type": "ai", "content": self._written[node]}])
+    def write(self, event: Mapping[str, Any], number: int | str) -> tuple[str, str]:
+        """Take in a piece: the id of its message, which the number of the first piece's event makes, and its text."""
+        visit = _visit(event)
+        id, before = self._going.get(visit, (f"{self._run_id}-{number}", ""))
+        self._going[visit] = id, before + event["text"]
+        return self._going[visit]
+
+    def ended(self, event: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """The messages that end with an event: a visit writes one in each attempt, up to each visit within it."""
+        if event["type"] not in ("node_started", "node_finished", "node_retried", "node_gave_up"):
+            return []
+        visits = (_visit(event), event["node"], event.get("within"))
+        return [self._going.pop(each) for each in visits if each in self._going]
+
+    def rest(self) -> list[tuple[str, str]]:
+        """The messages that no event has ended."""
+        return [self._going.pop(visit) for visit in [*self._going]]
+
+
+def _visit(event: Mapping[str, Any]) -> str:
+    """The innermost visit that an event belongs to; its node, where that is not known."""
+    return event.get("task_id") or [event["node"], *event.get("tasks", ())][-1]

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
@@ -36,9 +37,8 @@ STATUS = {
 }  # fmt: skip
 """Status of a thread's last run -> that of the thread; else it is idle."""
 
-
-THREAD_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$"
-"""What a thread's id looks like."""
+THREAD_ID = re.compile(r"(?!.*\.turn[0-9]+$)[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+"""What a thread's id looks like; one that ends as a turn's would be taken for a turn of another thread."""
 
 
 def turn_of(thread_id: str, run_id: str) -> int:
@@ -103,14 +103,14 @@ class Threads:
     def __init__(self, context: Context) -> None:
         self.context = context
         """What all routes share."""
-        self._created: dict[str, tuple[datetime, dict[str, Any]]] = {}
+        self._created: dict[str, datetime] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # Threads
 
-    def create(self, thread_id: str, metadata: Mapping[str, Any]) -> None:
+    def create(self, thread_id: str) -> None:
         """Note a thread, before its first run."""
-        self._created[thread_id] = (datetime.now(UTC), dict(metadata))
+        self._created[thread_id] = datetime.now(UTC)
 
     async def known(self, thread_id: str) -> bool:
         """Whether there is such a thread."""
@@ -130,6 +130,9 @@ class Threads:
 
     async def _kept(self, thread_id: str, newest: int | None) -> list[RunRecord]:
         """The runs of a thread that are kept, the last one first; retention takes the first ones away."""
+        if not THREAD_ID.fullmatch(thread_id):
+            told = "needs 1 to 80 letters of ASCII, digits and _.-, the first no sign, and no .turnN as its end"
+            raise InputError(f"a thread's id {told}: it is {thread_id[:80]!r}")
         found = await self.context.hub.beginning(thread_id, f"{thread_id}.turn", newest)
         turns = {turn_of(thread_id, record.id): record for record in found}
         return [turns[number] for number in sorted(turns, reverse=True) if number]
@@ -137,18 +140,17 @@ class Threads:
     async def described(self, thread_id: str) -> dict[str, Any]:
         """A thread, as clients see it."""
         turns, state = await self.turns(thread_id), await self.state(thread_id)
-        created, metadata = self._created.get(thread_id, (None, {}))
-        updated, status = created, "idle"
+        created = updated = self._created.get(thread_id)
+        status = "idle"
         if turns:
             created, updated = turns[-1].started_at, turns[0].ended_at or turns[0].started_at
-            metadata = {"graph_id": turns[0].workflow, **metadata}
             # What it asked may have been answered by a state that was written since.
             if turns[0].status != "waiting" or state["next"]:
                 status = STATUS.get(turns[0].status, status)
         return plain_json(
             {
-                "thread_id": thread_id, "created_at": created, "updated_at": updated, "metadata": metadata,
-                "status": status, "config": {},
+                "thread_id": thread_id, "created_at": created, "updated_at": updated,
+                "metadata": {"graph_id": turns[0].workflow} if turns else {}, "status": status, "config": {},
                 "values": state["values"] or None,
                 "interrupts": {task["id"]: task["interrupts"] for task in state["tasks"] if task["interrupts"]},
             }
@@ -266,7 +268,10 @@ class Threads:
         """The state of a thread, now or at a checkpoint, and the run that it belongs to."""
         for record in turns:
             graph = self.context.hub.graph(record.workflow)
-            snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
+            try:
+                snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
+            except InvalidUpdateError:  # what its last nodes wrote does not fit together: the state before them counts
+                snapshot = await anext(graph.aget_state_history(place_of(record.id), limit=1))
             if snapshot.created_at is not None or checkpoint_id is None:
                 return record, snapshot
         raise Problem(f"there is no checkpoint {checkpoint_id!r}", "UnknownCheckpoint", status=404).exception

@@ -25,6 +25,9 @@ from loopwright.workflows.texts import read_texts
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 
 ANSWERED: dict[int | str, dict[str, Any]] = {status: PROBLEM for status in (404, 409, 500, 503, 507)}
+TAKEN: dict[str, Any] = {"schema": {"type": "object", "additionalProperties": True}}
+INPUT = {"required": True, "content": {"application/json": TAKEN, "multipart/form-data": TAKEN}}
+"""The body of a run, as the description of the API has it: what it holds is its workflow's."""
 _body = TypeAdapter[dict[str, Any]](Given)
 
 
@@ -93,14 +96,14 @@ async def delete_evaluation(workflow: str, questions: str, version: str, context
     return Response(status_code=204)
 
 
-@router.post("/{workflow}/run", operation_id="run_workflow", responses=ANSWERED)
+@router.post("/{workflow}/run", operation_id="run_workflow", responses=ANSWERED, openapi_extra={"requestBody": INPUT})
 async def run_workflow(
     workflow: str, context: Here, http: Request, idempotency_key: IdempotencyKey = None
 ) -> RunRecord:
     """Run a workflow and answer in one reply; the body is its input, as JSON or as a form, files in it as such."""
     hosted = context.workflow(workflow)
     try:
-        if http.headers.get("content-type", "").startswith("multipart/form-data"):
+        if http.headers.get("content-type", "").lower().startswith("multipart/form-data"):
             if idempotency_key is not None:  # its files have new names each time
                 raise InputError("a form takes no Idempotency-Key: upload its files first, and send JSON")
             given = _body.validate_python(await _form(context, hosted, http))
