@@ -36,12 +36,8 @@ class TermCounts:
         title, heading, text = terms(passage.title), terms(passage.heading), terms(passage.text)
         self.length = len(title) + len(heading) + len(text)
         """All terms."""
-        self.counts = Counter(text)
+        self.counts = Counter([*text, *TITLE_WEIGHT * title, *HEADING_WEIGHT * heading])
         """Term -> how often, those of title and heading multiplied."""
-        for term in title:
-            self.counts[term] += TITLE_WEIGHT
-        for term in heading:
-            self.counts[term] += HEADING_WEIGHT
 
 
 class Lexicon:

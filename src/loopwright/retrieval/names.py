@@ -266,21 +266,16 @@ def _named(text: str, words: list[_Word], names: NameIndex) -> Iterable[FoundMen
     keys = [entity_key(word.text) for word in words]
     i = 0
     while i < len(words):
-        last = _longest_known(keys, i, names)
+        # A word such as "Frisch-Auf" has a key of two words, and then the name begins with the first of them.
+        longest = names.longest_from(keys[i].partition(" ")[0])
+        lasts = range(min(i + longest, len(keys)) - 1, i - 1, -1)
+        last = next((last for last in lasts if " ".join(keys[i : last + 1]) in names), None)
         if last is not None:
             yield _mention(text, words[i].start, words[last].end)
             i = last
         elif UNSPACED.match(words[i].text):
             yield from _named_inside(words[i], names)
         i += 1
-
-
-def _longest_known(keys: list[str], first: int, names: NameIndex) -> int | None:
-    """The index of the last word of the longest known name that begins at a word."""
-    # A word such as "Frisch-Auf" has a key of two words, and then the name begins with the first of them.
-    longest = names.longest_from(keys[first].partition(" ")[0])
-    lasts = range(min(first + longest, len(keys)) - 1, first - 1, -1)
-    return next((last for last in lasts if " ".join(keys[first : last + 1]) in names), None)
 
 
 def _named_inside(run: _Word, names: NameIndex, longest: int = 24) -> Iterable[FoundMention]:

@@ -4,8 +4,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import accumulate, islice
-from typing import TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from loopwright.retrieval.lexicon import Floats, Lexicon, TermCounts
 from loopwright.retrieval.links import PassageLinks
 from loopwright.retrieval.names import named_in
 from loopwright.retrieval.protocols import Embedder
-from loopwright.retrieval.records import Evidence, Filter, Hit
+from loopwright.retrieval.records import Evidence, Filter, Hit, Passage
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import query_terms
 
@@ -21,17 +21,17 @@ logger = logging.getLogger(__name__)
 
 SAMPLE = 2000
 """From about how many passages, evenly spread, the weights of terms are taken."""
-KEPT_PASSAGES = 4096
-"""How many passages stay in memory with their terms counted; about 6 kB each."""
 KEPT_FILTERS = 8
 """For how many filters the documents that they let through are remembered."""
 
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
+
+@lru_cache(maxsize=4096)  # about 6 kB each; to count takes thirty times as long as to read
+def _counted(passage: Passage) -> TermCounts:
+    return TermCounts(passage)
 
 
 class Derived:
-    """The links, the weights of terms, and what was read lately, of one revision of a store; safe in threads."""
+    """The links, the weights of terms, and what filters let through, of one revision of a store; safe in threads."""
 
     def __init__(self, store: KnowledgeStore, revision: int) -> None:
         """Read the links and a sample of the passages.
@@ -45,7 +45,6 @@ class Derived:
         self.links = PassageLinks(store.links())
         """What links its passages."""
         self._store = store
-        self._candidates: dict[str, TermCounts] = {}
         self._allowed: dict[str, frozenset[str]] = {}
         ids = self.links.passages
         sample = store.passages(ids[:: max(1, -(-len(ids) // SAMPLE))])
@@ -54,13 +53,8 @@ class Derived:
 
     def candidates(self, ids: Sequence[str]) -> list[TermCounts]:
         """Passages by id, their terms counted, in the same order; without what is gone or not among the links yet."""
-        known = self._candidates
-        missing = [passage_id for passage_id in ids if passage_id not in known and passage_id in self.links.position]
-        fresh = {passage.id: TermCounts(passage) for passage in self._store.passages(missing)}
-        if fresh:
-            self._candidates = _joined(known, fresh, KEPT_PASSAGES)
-        found = (fresh.get(passage_id) or known.get(passage_id) for passage_id in ids)
-        return [candidate for candidate in found if candidate is not None]
+        linked = [passage_id for passage_id in ids if passage_id in self.links.position]
+        return [_counted(passage) for passage in self._store.passages(linked)]
 
     def allowed(self, where: Filter) -> frozenset[str]:
         """The ids of the documents that a filter lets through."""
@@ -68,13 +62,9 @@ class Derived:
         allowed = self._allowed.get(key)
         if allowed is None:
             allowed = frozenset(document.id for document in self._store.documents(where))
-            self._allowed = _joined(self._allowed, {key: allowed}, KEPT_FILTERS)
+            kept = self._allowed if len(self._allowed) < KEPT_FILTERS else {}
+            self._allowed = {**kept, key: allowed}  # a new one: other threads read the old
         return allowed
-
-
-def _joined(old: dict[_Key, _Value], new: dict[_Key, _Value], most: int) -> dict[_Key, _Value]:
-    """A new dictionary, since other threads may be reading the old one; it starts afresh once it would be too large."""
-    return {**old, **new} if len(old) + len(new) <= most else new
 
 
 CANDIDATES = 100

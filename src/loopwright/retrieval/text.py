@@ -11,6 +11,8 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 # Vowel signs and points, which regular expressions do not count as part of a word: Hebrew, Arabic, Indic scripts.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
+# All that combine but the joiner of graphemes between them.
+_ACCENTS = re.compile("[\u0300-\u034e\u0350-\u036f]+")
 UNSPACED = re.compile(f"[{_UNSPACED}]")
 """A letter or mark of a script that is written without spaces between words."""
 LETTER = f"(?:[^\\W_]|[{_MARKS}{_UNSPACED}])"
@@ -59,12 +61,7 @@ def fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text.replace("\u00ad", "")).casefold()
     if folded.isascii():
         return folded
-    marks_gone = "".join(
-        character
-        for character in unicodedata.normalize("NFD", folded)
-        if not (unicodedata.combining(character) and "\u0300" <= character <= "\u036f")
-    )
-    return unicodedata.normalize("NFC", marks_gone)
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
 
 
 @lru_cache(maxsize=65536)

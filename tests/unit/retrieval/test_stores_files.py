@@ -1,7 +1,6 @@
 """Opening a knowledge store by its name, and what is particular to one in an SQLite file or in PostgreSQL."""
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -33,28 +32,6 @@ def test_other_names_are_refused_with_the_known_ones(spec: str) -> None:
     with pytest.raises(ConfigError, match=r"'memory'.*sqlite:FILE.*postgresql://") as caught:
         open_store(spec)
     assert SECRET not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("statement", "problem"),
-    [
-        ("CREATE TABLE mine (x)", "to something else"),
-        ("UPDATE counter SET value = 99 WHERE name = 'version'", "has the format 99"),
-    ],
-)
-def test_another_file_is_refused_and_not_touched(tmp_path: Path, statement: str, problem: str) -> None:
-    path = tmp_path / "k.db"
-    if "counter" in statement:
-        open_store(f"sqlite:{path}").close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(statement)
-        connection.commit()
-        connection.execute("PRAGMA journal_mode = DELETE")
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match=problem) as caught:
-        open_store(f"sqlite:{path}")
-    assert str(path) in str(caught.value)
-    assert path.read_bytes() == before
 
 
 def test_a_damaged_file_is_an_error_and_never_nothing_found(tmp_path: Path) -> None:
@@ -108,39 +85,24 @@ def test_an_address_says_it_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parsed("postgresql:///base").schema == "loopwright"
 
 
-def test_schemas_are_apart(postgres_url: str) -> None:  # noqa: F811
-    with open_store(postgres_url) as one, open_store(f"{postgres_url}_other") as other:
-        one.put([contribution("a", "word")])
-        assert (other.digests(), other.search_text("word", 3)) == ({}, [])
-
-
-def test_a_schema_of_something_else_is_not_touched(postgres_url: str) -> None:  # noqa: F811
-    with beside(postgres_url) as other:
-        other.execute(f"CREATE SCHEMA {parsed(postgres_url).schema} CREATE TABLE mine (x int)")
-    with pytest.raises(StoreError, match="to something else"):
-        open_store(postgres_url)
-
-
 def test_a_user_without_rights_is_told(postgres_url: str) -> None:  # noqa: F811
     schema = parsed(postgres_url).schema
     with beside(postgres_url) as other:
         other.execute(f"CREATE ROLE guest_{schema} LOGIN")
-    with pytest.raises(StoreError, match="give this user the rights") as caught:
-        open_store(postgres_url.replace("//postgres:@", f"//guest_{schema}:@"))
-    assert not caught.value.transient
+    for rights in ("make and use", "use"):
+        with pytest.raises(StoreError, match=f"give this user the rights to {rights} the schema") as caught:
+            open_store(postgres_url.replace("//postgres:@", f"//guest_{schema}:@"))
+        assert not caught.value.transient
+        open_store(postgres_url).close()
 
 
 def test_a_database_that_is_not_there(postgres_url: str) -> None:  # noqa: F811
     with pytest.raises(StoreError, match="createdb"):
         open_store(postgres_url.replace("/postgres?", "/nowhere?"))
-    with pytest.raises(StoreError, match='failed: invalid sslmode value: "requires": correct the options'):
-        open_store(f"{postgres_url}&sslmode=requires")
 
 
-def test_nul_and_endless_words_are_stored(postgres_url: str) -> None:  # noqa: F811
+def test_endless_words_are_stored(postgres_url: str) -> None:  # noqa: F811
     endless = "ab1" * 3000
     with open_store(postgres_url) as store:
-        store.put([contribution("a", f"word\x00s {endless} end")])
-        (passage,) = store.passages_of("a")
-        assert passage.text == f"word\ufffds {endless} end"
+        store.put([contribution("a", f"words {endless} end")])
         assert [hit.passage_id for hit in store.search_text(endless, 3)] == ["a::0"]

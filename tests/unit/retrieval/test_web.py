@@ -34,12 +34,14 @@ def searxng(url: str) -> SearxngSearch:
 
 
 async def test_a_search_is_sent_and_its_results_are_cleaned(server: SearchServer):
-    server.results = [THAI, {"title": "Plain", "url": "http://a.example/", "content": None, "engine": ""}]
+    cut = {"title": "whole 😀", "url": "https://a.example/", "content": "cut within a character \ud83d"}
+    server.results = [THAI, {"title": "Plain", "url": "http://a.example/", "content": None, "engine": ""}, cut]
     search = searxng(server.url)
-    first, second = await search.search("  เมืองหลวง ของ\nไทย & 東京? <b>  ")
+    first, second, third = await search.search("  เมืองหลวง ของ\nไทย & 東京? <b>  ")
     assert (first.title, first.text) == ("ประเทศไทย – วิกิพีเดีย", "ราชอาณาจักรไทย เป็นรัฐชาติ")
     assert first.id == THAI["url"] and first.score > second.score
     assert second.text == ""
+    assert (third.title, third.text) == ("whole 😀", "cut within a character")
     (asked,) = server.requests
     assert (asked.method, asked.path) == ("GET", "/search")
     assert asked.query == {"q": "เมืองหลวง ของ ไทย & 東京? <b>", "format": "json"}
@@ -270,12 +272,6 @@ async def test_only_web_addresses_stay_and_user_names_go(server: SearchServer):
     ]  # fmt: skip
     kept = await SearxngSearch(SearchSettings(engine="searxng", url=server.url, max_results=50)).search("x", 50)
     assert [each.id for each in kept] == ["https://evil.example/login", "https://Ok.example/ab"]
-
-
-async def test_an_excerpt_that_was_cut_within_a_character_is_read(server: SearchServer):
-    server.results = [{"title": "whole 😀", "url": "https://a.example/", "content": "cut \ud83d"}]
-    (found,) = await SearxngSearch(SearchSettings(engine="searxng", url=server.url)).search("x")
-    assert (found.title, found.text) == ("whole 😀", "cut")
 
 
 FENCED = re.compile(r'\A[^<]*\n<(untrusted_text_[0-9a-f]{16}) source="([^"<>]*)">\n(.*)\n</\1>\Z', re.DOTALL)

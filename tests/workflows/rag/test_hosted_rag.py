@@ -4,11 +4,13 @@ import json
 
 import pytest
 from hosted_runs import drive
+from knowledge import rag
 from langgraph.checkpoint.memory import InMemorySaver
+from search_server import searching
 
 from loopwright.errors import InputError
 from loopwright.models import ModelRegistry
-from loopwright.retrieval.records import Evidence, Filter
+from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores import open_store
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.api import Workflow
@@ -67,19 +69,12 @@ async def test_an_unsupported_answer_is_thought_over(store):
     assert done.outcome.details["model_calls"] == 2
 
 
-class OneResult:
-    """A search engine that knows one page."""
-
-    name = "one-result"
-
-    async def search(self, query: str, k: int) -> list[Evidence]:
-        id, text = "https://bakers.example/list", "Kestrel Bay has 14 bakeries."
-        return [Evidence(id=id, title="Bakeries of Kestrel Bay", text=text, origin="web")]
-
-
 async def test_a_web_source_is_cited_with_its_address(store):
-    hosted = RagWorkflow(Services.of(RAGConfig(), store, given_search=OneResult()))
-    done = await drive(hosted, {"question": "How many bakeries has Kestrel Bay?"})
+    page = {"title": "Bakeries of Kestrel Bay", "url": "https://bakers.example/list", "content": "It has 14 bakeries."}
+    with searching() as server:
+        server.results = [page]
+        hosted = RagWorkflow(rag(store=store, web=server.url))
+        done = await drive(hosted, {"question": "How many bakeries has Kestrel Bay?"})
     assert "14" in done.outcome.answer
     assert done.outcome.citations[0].url == "https://bakers.example/list"
     assert any(told.message == "Searching the web…" for told in done.told)

@@ -75,10 +75,25 @@ def test_prune_deletes_what_is_gone_and_nothing_else(store, folder, tmp_path):
     (folder / "ada.txt").unlink()
     (other / "note.txt").unlink()
     make_jsonl(source, people(4))
-    assert ingest([folder], store).deleted == 0
+    assert ingest([folder], store).deleted == 2  # what a changed file holds no longer
     report = ingest([folder], store, prune=True)
-    assert report.deleted == 3  # one file and two records; the other folder was not given
+    assert report.deleted == 1  # a file; the other folder was not given
     assert sorted(titles(store)) == sorted(["Tower Bridge", "note", *(f"Person{n} Sand" for n in range(4))])
+
+
+def test_a_record_goes_with_its_line_but_stays_while_its_file_cannot_be_read(store, tmp_path):
+    path, other = tmp_path / "staff.csv", tmp_path / "staff.csv#2.md"
+    path.write_text("Name,Phone\nAnn,111\nBen,222\nCy,333\n")
+    other.write_text("A file of its own.")
+    ingest([tmp_path], store)
+    path.write_text("Name,Phone\nBen,222\n")
+    assert ingest([path], store).deleted == 2
+    assert [*store.digests()] == [f"{path}#2", str(other)]
+    assert not store.search_text("333", 1)
+    for damaged in ("Name,Phone\n", 'Name,Phone\n"Ann,111\nBen,222\n'):
+        path.write_text(damaged)
+        report = ingest([path], store)
+        assert (report.deleted, report.failed) == (0, 1)
 
 
 def test_prune_of_very_many_files_that_are_named(store, tmp_path):

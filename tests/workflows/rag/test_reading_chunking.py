@@ -2,16 +2,15 @@
 
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from chances import examples
-from documents import CHINESE, THAI, make_pdf
+from documents import CHINESE, THAI
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.workflows.rag.answer.units import shown, units_of
-from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of, read_source
+from loopwright.workflows.rag.sources.reading import ReadDocument, Section, passages_of
 from loopwright.workflows.rag.sources.reading.chunking import words_in
 from loopwright.workflows.rag.sources.reading.layout import Layout
 
@@ -78,13 +77,6 @@ def test_no_passage_crosses_a_heading():
         ("Alpha", "Alpha\n\none two three four five six seven eight"),
         ("Alpha > Beta", "Beta\n\nred green blue\n\ncyan magenta yellow"),
     ]
-
-
-def test_pages_are_kept_apart(tmp_path: Path):
-    pages = ["First page about rivers. " * 2, "Second page about mountains. " * 2]
-    (read,) = read_source(make_pdf(tmp_path / "p.pdf", pages))
-    found = [(passage.page, "rivers" in passage.text) for passage in passages_of(read, size=8)]
-    assert found == [(1, True), (2, False)]
 
 
 @pytest.mark.parametrize(("text", "most"), [(CHINESE * 6, 2), (THAI * 6, 4)])

@@ -102,7 +102,7 @@ def test_a_folder_is_walked_in_order(tmp_path: Path, caplog: pytest.LogCaptureFi
     skipped = {
         record.getMessage().removeprefix(f"skipped {root.resolve()}/"): record.levelname for record in caplog.records
     }
-    left_out = "2 files of other kinds were left out (1 without extension, 1 .png)"
+    left_out = "5 links and other files were left out (3 links, 1 without extension, 1 .png)"
     assert skipped.pop(f"{root.resolve()}: {left_out}") == "WARNING"
     assert skipped == dict.fromkeys(
         [

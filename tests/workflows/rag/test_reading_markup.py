@@ -26,7 +26,7 @@ def test_markdown_structure(tmp_path: Path):
         "Before.\n\n# The *big* `one`\n\n## Empty\n## Full [link](x)\ntext **kept**\n\n"
         "```\n# no heading\n```\n> # quoted\n\nSetext\n======\nend\n"
     )
-    document = read(tmp_path / "a.md", "---\ntitle: Named\ntags: [x, 7, [nested]]\ndate: 2023-04-05\n---\n" + body)
+    document = read(tmp_path / "a.md", "---\ntitle: Named\nTags: [x, 7, [nested]]\nDATE: 2023-04-05\n---\n" + body)
     assert document.text == body
     assert document.title == "Named" and document.tags == ("x", "7")
     assert document.date == datetime(2023, 4, 5, tzinfo=UTC)
@@ -201,6 +201,33 @@ def test_html_is_what_a_reader_sees(tmp_path: Path):
         f"```\na\n   b\n```\n\nIt is opened twice, as I have seen.\n\n{CHINESE}"
     )
     assert headings(document) == [("Main thing",), ("Main thing", "Table")]
+
+
+def row(*cells: str) -> str:
+    return f"<tr>{''.join(cell if cell.startswith('<') else f'<td>{cell}' for cell in cells)}</tr>"
+
+
+GROUP, LONG = "<td colspan=2>Private", f"<td colspan=2>{'word ' * 30}"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>A <x-term>valve</x-term> at 5 bar.</p><h2><button>Open</button></h2>", "A valve at 5 bar.\n\nOpen"),
+        ("<x-cell>Owner</x-cell><x-cell>Ann</x-cell>: Call<button>Me</button>", "Owner\n\nAnn: Call\n\nMe"),
+        ("<p>It holds <math><msup><mn>10</mn><mn>6</mn></msup></math> litres.", "It holds\n\n10\n\n6\n\nlitres."),
+        ("<p>東京の<ruby>漢<rp>(</rp><rt>かん</rt></ruby>字</p>", "東京の漢字"),
+        ("<p>It costs <s>5</s> <strike>6</strike> 7.</p><h2>C#<a href='#c'>#</a></h2>", "It costs 7.\n\nC#"),
+        (f"<table>{row('Plan', 'Fee')}{row(GROUP)}{row('Gold', '3')}", "Plan | Fee\nPrivate | Private\nGold | 3"),
+        (f"<table>{row(GROUP)}{row('Plan', 'Fee')}", "Private\n\nPlan | Fee"),
+        (f"<table>{row('Plan', 'Fee')}{row(LONG)}", f"Plan | Fee\n\n{('word ' * 30).strip()}"),
+        (f"<table>{row('Plan', 'Fee')}{row('<td colspan=2><hr>')}{row('Gold', '3')}", "Plan | Fee\nGold | 3"),
+        (f"<table>{row('Plan', 'Fee')}{row('<td colspan=99>Own')}", "Plan | Fee\nOwn | Own"),
+        (f"<table>{row('Plan', 'Fee')}{row('<td colspan=2>All is paid.')}", "Plan | Fee\n\nAll is paid."),
+    ],
+)
+def test_html_is_laid_out_as_a_browser_does(tmp_path: Path, page: str, text: str):
+    assert read(tmp_path / "p.html", page).text == text
 
 
 def test_html_declared_encodings(tmp_path: Path):

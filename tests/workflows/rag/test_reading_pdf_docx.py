@@ -1,15 +1,23 @@
 """PDF and DOCX: pages, structure, metadata, and what is refused, zip bombs and XML bombs too."""
 
+import os
+import re
 import struct
 import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import docx
 import pytest
 from documents import CHINESE, INJECTION, THAI, make_docx, make_pdf, refusal, repack, written
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+from PIL import Image
 from pypdf import PdfReader, PdfWriter
+from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObject, TextStringObject
+from reportlab.pdfgen.canvas import Canvas
 
-from loopwright.workflows.rag.sources.reading import ReadingLimits, passages_of, read_source
+from loopwright.workflows.rag.sources.reading import ReadingLimits, ReadingProblem, passages_of, read_source
 
 PAGES = ["Rivers flow into the sea.\nThey begin as springs.", "", "Mountains are high."]
 
@@ -55,6 +63,62 @@ def test_encrypted_and_scanned(tmp_path: Path):
     assert "no text: scanned pages need OCR" in refusal(make_pdf(tmp_path / "scan.pdf", ["", ""]))
 
 
+def test_scanned_pages_among_others_are_told_and_forms_are_read(tmp_path: Path):
+    canvas = Canvas(str(tmp_path / "a.pdf"))
+    canvas.drawString(60, 750, "Licence plate:")
+    canvas.acroForm.textfield(name="plate", value="KX-4471", x=200, y=680)
+    canvas.acroForm.textfield(name="word", value="hunter2", fieldFlags="password", x=200, y=640)
+    canvas.acroForm.textfield(name="seen", value="no", annotationFlags="hidden", x=200, y=620)
+    canvas.acroForm.checkbox(name="trailer", checked=False, x=200, y=600)
+    for value in ("Weekly", "Monthly"):
+        canvas.acroForm.radio(name="paid", value=value, selected=value == "Monthly", x=200, y=500)
+    canvas.showPage()
+    canvas.drawInlineImage(Image.new("RGB", (30, 40)), 0, 0)
+    canvas.showPage()
+    canvas.showPage()  # an empty one
+    canvas.save()
+    problems: list[ReadingProblem] = []
+    (document,) = read_source(tmp_path / "a.pdf", on_problem=problems.append)
+    assert document.text.split() == "Licence plate: plate: KX-4471 paid: Monthly".split()
+    assert document.title == "a"  # and not "untitled"
+    assert [str(each.error).rpartition("needs ")[2] for each in problems] == ["OCR of 1 page(s) without text: 2"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "texts"),
+    [
+        (["The fine is", "five euro a day.\nMore."], {1: "The fine is\nfive euro a day.", 2: "More."}),
+        (["Fruit", "apples, page\npears, page"], {1: "Fruit", 2: "apples, page\npears, page"}),
+        (["The fine is 5.", "five euro"], {1: "The fine is 5.", 2: "five euro"}),
+        (["The fine is", "Five euro"], {1: "The fine is", 2: "Five euro"}),
+        (["Fruit", words := "apples\n" * 99], {1: "Fruit", 2: words.strip()}),
+    ],
+)
+def test_a_sentence_ends_on_the_page_that_it_begins_on(tmp_path: Path, pages: list[str], texts: dict[int, str]):
+    (document,) = read_source(make_pdf(tmp_path / "p.pdf", pages))
+    assert {each.page: document.text[each.start : each.end].strip() for each in document.sections} == texts
+
+
+def test_a_broken_form_refuses_no_page_and_a_field_has_its_own_name(tmp_path: Path):
+    name, words = NameObject, {"/T": "iban", "/V": "DE12"}
+    field = DictionaryObject({name(key): TextStringObject(each) for key, each in words.items()})
+    field[name("/Parent")] = DictionaryObject({name("/TU"): TextStringObject("Whole form")})
+    for annotations, text in ((ArrayObject([field]), "Rule.\n\niban: DE12"), (NumberObject(9), "Rule.")):
+        writer = PdfWriter(clone_from=make_pdf(tmp_path / "a.pdf", ["Rule."]))
+        writer.pages[0][name("/Annots")] = annotations
+        writer.write(tmp_path / "a.pdf")
+        assert [each.text for each in read_source(tmp_path / "a.pdf")] == [text]
+
+
+@pytest.mark.parametrize("hyphen", ["-", "- ", "\u2010", "\u00ad"])
+def test_a_word_that_was_parted_at_the_end_of_a_line_is_one(tmp_path: Path, hyphen: str, monkeypatch):
+    monkeypatch.setattr(
+        "pypdf.PageObject.extract_text", lambda page: f"The main{hyphen}\ntenance of a state-\nowned pay\u00ad\nload."
+    )
+    (document,) = read_source(make_pdf(tmp_path / "h.pdf", ["x"]))
+    assert document.text == "The maintenance of a state-owned payload."
+
+
 def test_limits(tmp_path: Path):
     path = make_pdf(tmp_path / "long.pdf", [f"page {n}" for n in range(5)])
     assert "has 5 pages; at most 4" in refusal(path, ReadingLimits(pages=4))
@@ -98,6 +162,27 @@ def test_structure_in_order(tmp_path: Path):
     assert document.title == "Places" and document.tags == ("asia", "cities")
     assert document.date == datetime(2022, 5, 6, 7, 8, tzinfo=UTC)
     assert {passage.heading for passage in passages_of(document, size=30)} == {"", "Cities", "Cities > More", "End"}
+
+
+def test_headings_are_those_of_ones_own_style_or_by_their_outline(tmp_path: Path):
+    document = docx.Document()
+    for name, base in (("Corporate", "Heading 1"), ("Corporate 2", "Corporate"), ("Circle", "Circle")):
+        style = document.styles.add_style(name, 1)
+        style.base_style = document.styles[base]
+    for text, style in (("Leave", "Corporate 2"), ("Sick", "Normal"), ("Plain", "Circle"), ("Contents", "TOC Heading")):
+        document.add_paragraph(text, style=style)
+    document.paragraphs[1]._p.get_or_add_pPr().append(parse_xml(f'<w:outlineLvl {nsdecls("w")} w:val="1"/>'))
+    document.save(str(tmp_path / "h.docx"))
+    (read,) = read_source(tmp_path / "h.docx")
+    assert [section.headings for section in read.sections] == [("Leave", "Sick")]
+
+
+def test_a_document_without_properties_has_no_made_up_ones(tmp_path: Path):
+    path = make_docx(tmp_path / "rules.docx", ["It opens at six."])
+    links = re.sub(rb"<Relationship [^>]*core-properties[^>]*/>", b"", member(path, "_rels/.rels"))
+    os.utime(repack(path, {"_rels/.rels": links}), (1_577_880_000, 1_577_880_000))
+    (document,) = read_source(path)
+    assert (document.title, document.date) == ("rules", datetime(2020, 1, 1, 12, tzinfo=UTC))
 
 
 def test_controls_insertions_and_deletions(tmp_path: Path):

@@ -52,20 +52,14 @@ def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
         b'{"id": "h", "deep": ' + b"[" * 200 + b"]" * 200 + b"}", b'{"id": "z", "text": "last"}',
     ]  # fmt: skip
     path = written(tmp_path, "bad.jsonl", b"\n".join(lines))
-    found, problems = read(path)
-    assert keys(found) == ["a", "e", "f", "z"]
-    places = [problem.removeprefix(str(path)).split(":")[0] for problem in problems]
-    assert places == ["#2", "#3", "#a", "#c", "#d", "#f", "#10", "#11", "#12"]
-    assert "an earlier record of the file has this id" in problems[2]
-    assert "json_depth" in problems[-1] and "json_depth" in problems[-2]
-
-
-def test_a_problem_says_whether_something_was_left_out(tmp_path: Path):
-    lines = '{"id": "a", "text": "x", "date": "then"}\n[1]\n{"id": "a", "text": "y"}\n{"id": "b", "text": "z"}\n'
     problems: list[ReadingProblem] = []
-    found = list(read_source(written(tmp_path, "r.jsonl", lines), on_problem=problems.append))
-    assert keys(found) == ["a", "b"]
-    assert [problem.left_out for problem in problems] == [False, True, True]
+    found = list(read_source(path, on_problem=problems.append))
+    assert keys(found) == ["a", "e", "f", "z"]
+    told = [str(problem.error).removeprefix(str(path)) for problem in problems]
+    assert [each.split(":")[0] for each in told] == ["#2", "#3", "#a", "#c", "#d", "#f", "#10", "#11", "#12"]
+    assert [each.split(":")[0] for each, problem in zip(told, problems, strict=True) if not problem.left_out] == ["#f"]
+    assert "an earlier record of the file has this id" in told[2]
+    assert "json_depth" in told[-1] and "json_depth" in told[-2]
 
 
 def test_too_long_a_line_is_left_out(tmp_path: Path):
@@ -139,6 +133,14 @@ def test_csv_problems_do_not_lose_the_rest(tmp_path: Path):
     assert [document.text[:9] for document in found] == ["name: Ada", "name: Lon", "name: Cy\n"]
     assert len(found[1].text) > 140_000
     assert len(problems) == 1 and "#3: the row has 4 cells, the header 3" in problems[0]
+
+
+def test_beside_its_text_a_row_has_its_other_columns_and_empty_cells_too_many_are_nothing(tmp_path: Path):
+    path = written(tmp_path, "staff.csv", "id,name,title,text\nT-4,Ann,CEO,Joined.,\nT-5,,Bo,Left.,,\n")
+    found, problems = read(path)
+    assert [each.text for each in found] == ["Joined.\n\nid: T-4\nname: Ann", "Left.\n\nid: T-5"]
+    (named,), _ = read(written(tmp_path, "named.csv", "name,capital,text\nRome,Rome,Old.\n"))
+    assert (named.title, named.text, problems) == ("Rome", "Old.\n\ncapital: Rome", [])
 
 
 def test_triples_are_documents_of_a_sentence_each(tmp_path: Path):

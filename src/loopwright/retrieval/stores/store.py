@@ -8,12 +8,11 @@ from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, and_, delete, distinct, func, insert, inspect, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, distinct, func, insert, or_, select, true
 
 from loopwright.database import storable
-from loopwright.database.database import Database
+from loopwright.database.database import Database, Format
 from loopwright.database.values import microseconds
-from loopwright.errors import StoreError
 from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Passage, StoreStats
 from loopwright.retrieval.stores.backend import Backend, Inside, Scored
 from loopwright.retrieval.stores.tables import (
@@ -32,9 +31,11 @@ from loopwright.retrieval.stores.tables import (
     document_of,
 )
 from loopwright.retrieval.stores.vectors import check_dimensions, unit
-from loopwright.retrieval.text import APART, query_terms
+from loopwright.retrieval.text import query_terms
 
-_MAKING = 0x4C57_4B53  # the advisory lock of those that make the tables
+_VERSION = select(COUNTER.c.value).where(COUNTER.c.name == "version")
+_OLDER = "ingest the documents again, into {}"
+_FORMAT = Format([COUNTER, DOCUMENT, PASSAGE], _VERSION, SCHEMA_VERSION, _OLDER, lock=0x4C57_4B53)
 # How scores are rounded: beyond that, equal passages may differ by the order of additions.
 _TEXT_DIGITS = ".9g"  # those of common words are all close to 0, and differ there
 _VECTOR_DIGITS = ".6f"
@@ -63,11 +64,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         self._vectors_complete_below: dict[str, int] = {}
         self._revision: tuple[float, int] | None = None
         """When the revision was read last, and what it was; None once something was written here."""
-        try:
-            database.made(self._recognised, self._make, _MAKING)
-        except BaseException:
-            self.close()
-            raise
+        database.made(_FORMAT, self._make)
 
     def put(self, contributions: Sequence[Contribution]) -> None:
         """Store documents with all that they bring, in one transaction; a document that is there is replaced whole.
@@ -75,8 +72,8 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         Of two with the same id, the later counts.
 
         Raises:
-            StoreError: If the database fails, or a passage or entity belongs to another document, or an id has
-                more than about 2,000 bytes; nothing of it is stored then.
+            StoreError: If the database fails, a passage says that it is of another document, an entity is of a passage
+                that is not given, or an id has more than about 2,000 bytes; nothing of it is stored then.
         """
         latest = {storable(item.document.id): item for item in contributions}
         if not latest:
@@ -111,12 +108,8 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             where: Which of them.
             limit: At most how many; None for all.
         """
-        wanted = select(*DOCUMENT_COLUMNS).order_by(DOCUMENT.c.id)
-        if limit is not None:
-            wanted = wanted.limit(max(0, limit))
-        within = documents_within(self._backend, where)
-        if within is not None:
-            wanted = wanted.where(within)
+        within = documents_within(self._backend, where or Filter())
+        wanted = select(*DOCUMENT_COLUMNS).where(within).order_by(DOCUMENT.c.id).limit(limit)
         with self._reading() as connection:
             return [document_of(row) for row in connection.execute(wanted)]
 
@@ -141,7 +134,6 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             where: The passages of which documents count. How rare a word is, is told from all passages.
         """
         terms = query_terms(query)
-        terms += [APART[term] for term in terms if term in APART]  # as versions before 0.2 stored them
         if not terms or k < 1:
             return []
         with self._reading() as connection:
@@ -186,7 +178,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         there = select(EMBEDDING.c.key).where(EMBEDDING.c.passage == PASSAGE.c.key, EMBEDDING.c.model == model)
         missing = select(PASSAGE.c.key).where(PASSAGE.c.key >= begin, ~there.exists()).order_by(PASSAGE.c.key)
         with self._reading() as connection:
-            keys = connection.scalars(missing.limit(max(0, limit))).all()
+            keys = connection.scalars(missing.limit(limit)).all()
             passages = self._passages(connection, self._backend.among(PASSAGE.c.key, keys))
         if keys:
             self._vectors_complete_below[model] = keys[0]
@@ -205,13 +197,12 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         units = {
             storable(passage.id): (passage, unit(vector, f"passage {passage.id!r}")) for passage, vector in vectors
         }
-        if not units:
-            return
         parts = select(PASSAGE.c.key, PASSAGE.c.id, PASSAGE.c.title, PASSAGE.c.heading, PASSAGE.c.text)
         with self._writing() as connection:
             found = connection.execute(parts.where(self._backend.among(PASSAGE.c.id, list(units)))).all()
             # A document that was replaced meanwhile may have another text under the same id.
-            rows = [row for row in found if tuple(row[2:]) == _embedded(units[row.id][0])]
+            embedded = {id: tuple(map(storable, (of.title, of.heading, of.text))) for id, (of, _) in units.items()}
+            rows = [row for row in found if tuple(row[2:]) == embedded[row.id]]
             if not rows:
                 return
             dimensions = check_dimensions(connection, model, *(len(vector) for _, vector in units.values()))
@@ -288,25 +279,6 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         counters = {"revision": 0, "key": 0, "version": SCHEMA_VERSION}
         connection.execute(insert(COUNTER), [{"name": name, "value": value} for name, value in counters.items()])
 
-    def _recognised(self, connection: Connection) -> bool:
-        name = self._database.name
-        tables = set(inspect(connection).get_table_names(schema=self._database.schema or None))
-        if not tables:
-            return False
-        if not {COUNTER.name, DOCUMENT.name, PASSAGE.name} <= tables:
-            raise StoreError(
-                f"{name} belongs to something else (it holds other tables), and was not touched: give another path, or "
-                "in PostgreSQL another schema, with ?schema=NAME"
-            )
-        version = counted(connection, "version")
-        if version != SCHEMA_VERSION:
-            raise StoreError(
-                f"{name} has the format {version}, this version of Loopwright reads format {SCHEMA_VERSION}; it was "
-                "not touched: ingest the documents again, into a new file, or in PostgreSQL into another schema, with "
-                "?schema=NAME"
-            )
-        return True
-
     def _remove(self, connection: Connection, document_ids: Sequence[str]) -> int:
         named = self._backend.among(DOCUMENT.c.id, document_ids)
         keys = connection.scalars(select(DOCUMENT.c.key).where(named)).all()
@@ -335,15 +307,9 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
 
 
-def _embedded(passage: Passage) -> tuple[str, str, str]:
-    return storable(passage.title), storable(passage.heading), storable(passage.text)
-
-
-def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bool] | None:
-    """The condition that a filter puts on documents; None if it lets all pass."""
-    if where is None:
-        return None
-    conditions: list[ColumnElement[bool]] = []
+def documents_within(backend: Backend, where: Filter) -> ColumnElement[bool]:
+    """The condition that a filter puts on documents."""
+    conditions: list[ColumnElement[bool]] = [true()]
     if where.documents:
         conditions.append(_named(backend, where.documents))
     if where.after is not None:
@@ -353,13 +319,12 @@ def documents_within(backend: Backend, where: Filter | None) -> ColumnElement[bo
     if where.tags:
         among = backend.among(TAG.c.value, [bounded(tag) for tag in where.tags])
         conditions.append(DOCUMENT.c.key.in_(select(TAG.c.document).where(among)))
-    return and_(*conditions) if conditions else None
+    return and_(*conditions)
 
 
 def passages_within(backend: Backend, where: Filter | None) -> Inside:
-    """The numbers of the passages that a filter lets pass; None if it lets all pass."""
-    within = documents_within(backend, where)
-    return None if within is None else select(PASSAGE.c.key).join(DOCUMENT).where(within)
+    """The numbers of the passages that a filter lets pass; None without one."""
+    return None if where is None else select(PASSAGE.c.key).join(DOCUMENT).where(documents_within(backend, where))
 
 
 def _named(backend: Backend, names: Sequence[str]) -> ColumnElement[bool]:

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     Connection,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     Table,
@@ -23,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.types import UserDefinedType
 
 from loopwright.database import storable
-from loopwright.database.values import StorableText, microseconds, moment
+from loopwright.database.values import KEY, microseconds, moment, text_column
 from loopwright.errors import StoreError
 from loopwright.retrieval.names import entity_key
 from loopwright.retrieval.records import Contribution, Document, Passage
@@ -51,40 +49,33 @@ class Vector(UserDefinedType[Any]):
         return "vector"
 
 
-_WHOLE = BigInteger().with_variant(Integer(), "sqlite")
-
-
-def _text(name: str, *, primary_key: bool = False, unique: bool | None = None) -> Column[str]:
-    return Column(name, StorableText(), nullable=False, primary_key=primary_key, unique=unique)
-
-
 def _whole(name: str, *, primary_key: bool = False, nullable: bool = False, index: bool | None = None) -> Column[int]:
-    return Column(name, _WHOLE, primary_key=primary_key, autoincrement=False, nullable=nullable, index=index)
+    return Column(name, KEY, primary_key=primary_key, autoincrement=False, nullable=nullable, index=index)
 
 
 def _of(name: str, table: str) -> Column[int]:
-    return Column(name, _WHOLE, ForeignKey(f"{table}.key", ondelete="CASCADE"), nullable=False)
+    return Column(name, KEY, ForeignKey(f"{table}.key", ondelete="CASCADE"), nullable=False)
 
 
 # Strings name things outside, whole numbers name them inside. A number is never given twice, so that what was read up
 # to one number can be continued from there.
-COUNTER = Table("counter", METADATA, _text("name", primary_key=True), _whole("value"))
+COUNTER = Table("counter", METADATA, text_column("name", primary_key=True), _whole("value"))
 """The numbers given so far ("key"), the changes of documents ("revision"), and the version of the tables."""
 DOCUMENT = Table(
     "document",
     METADATA,
     _whole("key", primary_key=True),
-    _text("id", unique=True),
-    *(_text(name) for name in ("title", "digest")),
+    text_column("id", unique=True),
+    *(text_column(name) for name in ("title", "digest")),
     _whole("dated", nullable=True, index=True),
-    *(_text(name) for name in ("tags", "kept")),
+    *(text_column(name) for name in ("tags", "kept")),
 )
 """Documents; tags in JSON, dates in microseconds since 1970."""
 TAG = Table(
     "tag",
     METADATA,
     _of("document", "document"),
-    _text("value"),
+    text_column("value"),
     UniqueConstraint("document", "value"),
     Index("tag_value", "value"),
 )
@@ -93,10 +84,10 @@ PASSAGE = Table(
     "passage",
     METADATA,
     _whole("key", primary_key=True),
-    _text("id", unique=True),
+    text_column("id", unique=True),
     _of("document", "document"),
     _whole("place"),
-    *(_text(name) for name in ("text", "title", "heading", "title_key", "entities")),
+    *(text_column(name) for name in ("text", "title", "heading", "title_key", "entities")),
     _whole("page", nullable=True),
     _whole("starts"),
     _whole("ends"),
@@ -108,7 +99,7 @@ EMBEDDING = Table(
     METADATA,
     _whole("key", primary_key=True),
     _of("passage", "passage"),
-    _text("model"),
+    text_column("model"),
     _whole("dimensions"),
     Column("value", LargeBinary().with_variant(Vector(), "postgresql"), nullable=False),
     UniqueConstraint("passage", "model"),
@@ -168,13 +159,17 @@ def add(connection: Connection, contributions: Sequence[Contribution]) -> list[t
         The passages with their numbers.
 
     Raises:
-        StoreError: If a passage belongs to something else than it is given with.
+        StoreError: If a passage is of another document, an entity of a passage that is not given, or an id too long.
     """
     first = count_up(connection, "key", len(contributions)) + 1
     numbered = list(enumerate(contributions, first))
     documents = [{"key": key, **document_row(item.document)} for key, item in numbered]
-    for item in contributions:
-        check_id(item.document.id)
+    for id in (storable(item.document.id) for item in contributions):
+        if (length := len(id.encode())) > MOST_ID_BYTES:
+            raise StoreError(
+                f"the id of a document has {length} bytes, at most {MOST_ID_BYTES} are kept; "
+                f"shorten it: {id[:100]!r}..."
+            )
     connection.execute(insert(DOCUMENT), documents)
     tags = [
         {"document": key, "value": tag}
@@ -187,17 +182,12 @@ def add(connection: Connection, contributions: Sequence[Contribution]) -> list[t
     passages: list[tuple[int, Passage]] = []
     rows: list[dict[str, Any]] = []
     for document, item in numbered:
-        if stray := item.entities.keys() - {passage.id for passage in item.passages}:
+        own = {passage.id for passage in item.passages if passage.document_id == item.document.id}
+        if stray := {*item.entities, *(passage.id for passage in item.passages)} - own:
             raise StoreError(
-                f"{item.document.id!r} names entities of the passage {min(stray)!r}, which it does not bring: "
-                "give that passage too"
+                f"{item.document.id!r} comes with {min(stray)!r}, no passage of its own: give it its own, all of them"
             )
         for place, passage in enumerate(item.passages):
-            if passage.document_id != item.document.id:
-                raise StoreError(
-                    f"passage {passage.id!r} says that it is of {passage.document_id!r} but is given with "
-                    f"{item.document.id!r}: give each document its own passages"
-                )
             passages.append((number, passage))
             rows.append(_passage_row(passage, number, document, place, item.entities.get(passage.id, ())))
             number += 1
@@ -230,16 +220,3 @@ def bounded(text: str) -> str:
         return text
     kept = data[: MOST_NAME_BYTES - _DIGEST_DIGITS - 1].decode(errors="ignore")
     return f"{kept}~{hashlib.sha256(data).hexdigest()[:_DIGEST_DIGITS]}"
-
-
-def check_id(id: str) -> None:
-    """Refuse the id of a document that is too long.
-
-    Raises:
-        StoreError: If it is.
-    """
-    id = storable(id)
-    if len(id) * 4 > MOST_ID_BYTES and (length := len(id.encode())) > MOST_ID_BYTES:
-        raise StoreError(
-            f"the id of a document has {length} bytes, at most {MOST_ID_BYTES} are kept; shorten it: {id[:100]!r}..."
-        )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from loopwright.errors import StoreError
 from loopwright.retrieval.stores.tables import EMBEDDING, counted
@@ -78,15 +78,11 @@ class VectorMatrices:
         changes = counted(connection, "revision") + counted(connection, "key")
         if known is not None and known.changes == changes:
             return known
-        of_model = EMBEDDING.c.model == model
-        stored = connection.execute(select(func.count()).select_from(EMBEDDING).where(of_model)).scalar_one()
-        passages = np.empty(stored, np.int64)
-        values = np.empty((stored, dimensions), np.float32)
-        wanted = select(EMBEDDING.c.passage, EMBEDDING.c.value).where(of_model).order_by(EMBEDDING.c.key)
-        filled = 0
+        columns = select(EMBEDDING.c.passage, EMBEDDING.c.value)
+        wanted = columns.where(EMBEDDING.c.model == model).order_by(EMBEDDING.c.key)
+        passages: list[int] = []
+        values = [np.empty((0, dimensions), np.float16)]
         for rows in connection.execute(wanted).partitions(_PAGE):
-            end = filled + len(rows)
-            passages[filled:end] = [row[0] for row in rows]
-            values[filled:end] = np.frombuffer(b"".join(row[1] for row in rows), np.float16).reshape(len(rows), -1)
-            filled = end
-        return _Matrix(changes, passages, values)
+            passages += [row[0] for row in rows]
+            values.append(np.frombuffer(b"".join(row[1] for row in rows), np.float16).reshape(len(rows), -1))
+        return _Matrix(changes, np.array(passages, np.int64), np.concatenate(values, dtype=np.float32))

@@ -45,15 +45,15 @@ def csv_rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:  # noqa: C
             return
         if row and row[-1].endswith(_END):
             row[-1] = row[-1].removesuffix(_END)
-            told = f"a quote is never closed, so all until line {taken} is in the last cell of this row"
-            source.ignored(source.error(told, key=str(begun)))
+            told = f"all until line {taken} is in the last cell of line {begun}, whose quote is never closed"
+            source.left_out(source.error(told, key=str(min(begun + 1, taken))))
         if header is None:
             # Above it may stand a title, or "sep=;": few cells, and then none.
             if 2 * max((place for place, cell in enumerate(row, 1) if cell.strip()), default=0) > usual:
                 header = _columns(row)
             elif any(row):
                 source.ignored(source.error("the line has no names of columns, and is not read", key=str(begun)))
-        elif len(row) > len(header):
+        elif "".join(row[len(header) :]).strip():
             problem = f"the row has {len(row)} cells, the header {len(header)}; quote cells that hold {delimiter!r}"
             source.left_out(source.error(problem, key=str(begun)))
         elif any(cell.strip() for cell in row):

@@ -16,5 +16,4 @@ from .workflow import (
     aask as aask,
     ask as ask,
     astream_ask as astream_ask,
-    visualize_graph as visualize_graph,
 )

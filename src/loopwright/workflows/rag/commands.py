@@ -145,12 +145,11 @@ def ingest(
             f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
             f"{stats.entities} entities, {stats.vectors} vectors"
         )
-        told = [f"{each.name}: {each.problem}" for each in done.problems]
-        if len(told) > _PROBLEMS_SHOWN:
-            told[_PROBLEMS_SHOWN:] = [f"and {len(told) - _PROBLEMS_SHOWN} more; see --json"]
-        for line in told:
-            print(f"loopwright: {line}", file=sys.stderr)
-    if done.failed or done.problems:
+        for each in done.problems[:_PROBLEMS_SHOWN]:
+            print(f"loopwright: {each.name}: {each.problem}", file=sys.stderr)
+        if (more := len(done.problems) - _PROBLEMS_SHOWN) > 0:
+            print(f"loopwright: and {more} more; see --json", file=sys.stderr)
+    if done.failed:
         raise typer.Exit(1)
 
 
@@ -312,11 +311,9 @@ def delete(
     """Delete documents, with all that only they brought."""
     with _opened(config, store) as knowledge:
         found = {named: knowledge.documents(_filter([named])) for named in documents}
-        for named, its in found.items():
-            if not its:
-                raise InputError(
-                    f"there is no document {named!r}, and nothing was deleted; see `loopwright rag sources`"
-                )
+        if unknown := [named for named, its in found.items() if not its]:
+            told = f"there is no document {unknown[0]!r}, and nothing was deleted; see `loopwright rag sources`"
+            raise InputError(told)
         for named, its in found.items():
             count = knowledge.delete([document.id for document in its])
             print(f"{named}: {count} document(s) deleted")

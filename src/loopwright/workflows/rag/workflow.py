@@ -15,7 +15,6 @@ from pydantic import Field, NonNegativeInt
 from pydantic_core import to_jsonable_python
 
 from loopwright.config import shipped
-from loopwright.diagram import mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine.events.schema import LoopDecided, NodeFinished, NodeRetried, NodeStarted, Told
 from loopwright.errors import unknown_name_message
@@ -404,11 +403,6 @@ async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIter
     finally:
         if given is None:
             workflow.close()
-
-
-def visualize_graph(graph: BoundedGraph | None = None) -> str:
-    """The workflow as a Mermaid diagram, with the limits on the loops' edges."""
-    return mermaid((graph or build_graph()).topology())
 
 
 def _answer_of(state: Mapping[str, Any]) -> Answer:

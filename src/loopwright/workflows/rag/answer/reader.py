@@ -109,9 +109,7 @@ def extract_answer(
     """
     lexicon = lexicon or lexicon_of(evidence)
     # A passage that the reranker cannot score is as bad as can be; infinite numbers have no differences.
-    logits = logits and [
-        -_MOST_LOGIT if math.isnan(each) else max(-_MOST_LOGIT, min(_MOST_LOGIT, each)) for each in logits
-    ]
+    logits = logits and np.nan_to_num(np.clip(logits, -_MOST_LOGIT, _MOST_LOGIT), nan=-_MOST_LOGIT).tolist()
     words = asked_words(question, lexicon)
     words = {**words, **wanted(question)} if words else {}
     order, gains = _ranked(words, evidence, lexicon, logits)

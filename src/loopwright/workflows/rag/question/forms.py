@@ -195,7 +195,7 @@ def _forms(word: str, term: str, lexicon: Lexicon, strange: bool) -> dict[str, f
     forms: dict[str, float] = {}
     if not word.isalpha() or len(word) < 3 or UNSPACED.search(word):
         return forms
-    known = [e for e in (lexicon.foreign if strange else lexicon.terms) if len(e) > 2 and e.isalpha()]
+    known = [e for e in (sorted(lexicon.foreign) if strange else lexicon.terms) if len(e) > 2 and e.isalpha()]
     if word not in english_words():
         near = _nearest(term, known, 1 if len(word) < 5 else 2)[:8]
         forms |= {form: _CORRECTED for form, distance in near if distance == near[0][1]}

@@ -41,8 +41,7 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
     asked, *said = turns[-2:]
     # What the question before left unsaid is meant here too.
     asked = standalone_question(asked, turns[-12:-2])
-    topic = unique([*names(asked), *keywords(asked)])
     # Of an answer only full names: a quote has more capitals than names.
     told = [name for turn in said for name in names(turn[:300]) if " " in name][:_MOST_NAMES]
-    added = [name for name in unique([*topic, *told]) if fold(name) not in own]
+    added = [name for name in unique([*names(asked), *keywords(asked), *told]) if fold(name) not in own]
     return f"{text} ({', '.join(added)})" if added else question

@@ -14,7 +14,7 @@ from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
-from loopwright.workflows.files.source import document_id, possible_paths
+from loopwright.workflows.files.source import document_id, file_and_key, possible_paths
 from loopwright.workflows.rag.sources.reading import (
     ReadDocument,
     ReadingProblem,
@@ -68,7 +68,6 @@ class IngestReport:
     """Bytes of all files."""
     seconds: float = 0.0
     """Time since the start."""
-
     problems: list[UnreadDocument] = field(default_factory=list[UnreadDocument])
     """What could not be read, or not wholly; at most `MOST_PROBLEMS`."""
 
@@ -100,8 +99,8 @@ def ingest(
         embedder: What makes vectors; None makes none.
         batch: Documents of one transaction, at most.
         size: Words of a passage, about.
-        prune: Whether documents of these files and folders whose file or record is gone are deleted. What could not be
-            read, or looked at, stays, and so does everything of a path that is missing altogether.
+        prune: Whether documents of these files and folders whose file is gone are deleted, as its records that are gone
+            always are. What could not be read or looked at stays, and so does everything of a path that is missing.
         renew: Whether unchanged documents are stored anew too, for example after a change of tags.
         on_progress: Told after every document, every batch, and every batch of vectors, in this thread.
 
@@ -160,8 +159,9 @@ class _Ingest:
             self._file(path, before + length)
             self.done.bytes = before + length
         self._store_waiting()
-        if prune:
-            self.done.deleted = self.store.delete(self._gone(roots))
+        # A record that a changed file holds no longer goes as a changed paragraph does: its place names another now.
+        read = [Path(file) for file in self.whole - self.doubtful if file_and_key(f"{file}#")[0] == file]
+        self.done.deleted = self.store.delete(self._gone(roots if prune else read))
         if embedder is not None:
             fill_vectors(self.store, embedder, on_progress=self._vectors)
         return self._tell()
@@ -198,8 +198,7 @@ class _Ingest:
                 self.done.bytes = min(bytes_at_end, self.done.bytes + len(document.text))
                 self._document(document)
         except DocumentError as error:
-            self._failed(error)
-            self.doubtful.add(file)
+            told(ReadingProblem(error, left_out=True))
         self.whole.add(file)
 
     def _is_unchanged(self, path: Path, id: str) -> bool:
@@ -249,10 +248,10 @@ class _Ingest:
         files = {"#".join(parts[:count]) for count in range(1, len(parts) + 1)}
         if id in self.read or files & self.doubtful:
             return False
-        return bool(files & self.whole) or not any(_may_exist(path) for file in files for path in possible_paths(file))
+        return not any(_may_exist(path) for file in files - self.whole for path in possible_paths(file))
 
     def _failed(self, error: DocumentError, *, left_out: bool = True) -> None:
-        logger.warning("%s", error)
+        logger.info("%s", error)
         self.done.failed += left_out
         if len(self.done.problems) < MOST_PROBLEMS:
             problem = str(error).removeprefix(f"{error.source}: ")

@@ -72,17 +72,16 @@ def pieces(text: str, start: int, end: int, size: int) -> Iterator[Span]:
         yield begun, last
 
 
-def _cuts(text: str, start: int, end: int, size: int) -> list[Span]:
+def _cuts(text: str, start: int, end: int, size: int) -> Iterator[Span]:
     """A run without spaces in pieces of at most ``size`` words, never between a letter and its marks."""
     step = size * _HAN_PER_WORD
-    cuts: list[Span] = []
     while end - start > step:
         cut = start + step
         while cut > start + 1 and unicodedata.category(text[cut]).startswith("M"):
             cut -= 1
-        cuts.append((start, cut))
+        yield start, cut
         start = cut
-    return [*cuts, (start, end)]
+    yield start, end
 
 
 def _between(text: str, start: int, end: int, gap: re.Pattern[str]) -> Iterator[Span]:
@@ -107,12 +106,12 @@ _FENCE = re.compile(r"^[ \t]*(?:`{3}|~{3})", re.MULTILINE)
 def passages_of(document: ReadDocument, *, size: int = SIZE) -> tuple[Passage, ...]:
     """Cut a document into passages.
 
-    A document of at most ``size`` words on one page is one passage, unchanged. Else no passage crosses a heading or a
-    page; paragraphs are kept whole where they fit, longer ones cut between sentences, longer sentences between words.
-    Small neighbours under the same heading are put together; a short beginning or rest joins its neighbour, so that a
-    passage has at most five thirds of ``size``; a fenced block of code is kept whole up to three times ``size``. For
-    every passage ``document.text[passage.start:passage.end] == passage.text`` holds. Of a table that is cut, the header
-    stands last among the headings of each further part.
+    A document of at most ``size`` words on one page is one passage, unchanged. Else no passage crosses a heading, or a
+    page but to end a sentence; paragraphs are kept whole where they fit, longer ones cut between sentences, longer
+    sentences between words. Small neighbours under the same heading are put together; a short beginning or rest joins
+    its neighbour, so that a passage has at most five thirds of ``size``; a fenced block of code is kept whole up to
+    three times ``size``. For every passage ``document.text[passage.start:passage.end] == passage.text`` holds. Of a
+    table that is cut, the header stands last among the headings of each further part.
 
     Returns:
         The passages, in order; they share nothing, and hold all but white space.

@@ -46,15 +46,19 @@ def read(source: Source) -> Iterator[ReadDocument]:
             check_archive(source, archive, len(data))
         document = docx.Document(BytesIO(data))
         text, sections, heading = _layout(source, document).finish()
+        # Where a file has no properties, python-docx makes some up, of this moment.
+        parts = cast(Any, document.part).package.rels.values()
+        has_own = any(part.reltype.endswith("/package/2006/relationships/metadata/core-properties") for part in parts)
         properties = document.core_properties
-        date = source.date(properties.modified or properties.created)
+        title = properties.title.strip() if has_own else ""
+        date = source.date(properties.modified or properties.created) if has_own else None
         tags = tuple(filter(None, map(str.strip, re.split("[,;]", properties.keywords))))
     except DocumentError:
         raise
     except Exception as error:
         # What zipfile, lxml and python-docx raise on damaged files is nowhere listed.
         raise source.error(f"is a damaged DOCX: {type(error).__name__}: {error}") from error
-    yield source.document(text, sections, title=properties.title.strip() or heading, raw=data, date=date, tags=tags)
+    yield source.document(text, sections, title=title or heading, raw=data, date=date, tags=tags)
 
 
 def _layout(source: Source, document: Document) -> Layout:
@@ -64,8 +68,8 @@ def _layout(source: Source, document: Document) -> Layout:
             for row in _rows(block):
                 layout.paragraph(row, kind=f"table {number}")
             continue
-        level = _level(Paragraph(block, cast(Any, document)))
-        if level is None:
+        style = Paragraph(block, cast(Any, document)).style
+        if (level := _level(block, style.element if style else None)) is None:
             layout.paragraph(_text(block))
         else:
             layout.heading(level, _text(block))
@@ -90,13 +94,17 @@ def _blocks(parent: Any, tags: set[str]) -> Iterator[Any]:
             yield from _blocks(child, tags)
 
 
-def _level(paragraph: Paragraph) -> int | None:
-    """The level of a heading, 0 for the document's title; None for other paragraphs."""
-    name = (paragraph.style.name if paragraph.style else None) or ""
+def _level(place: Any, style: Any, most: int = 9) -> int | None:
+    """The level of a heading, 0 for the document's title; None for other paragraphs, and styles of other ones."""
+    name, outline = place.xpath("string(w:name/@w:val)"), place.xpath("string(w:pPr/w:outlineLvl/@w:val)")
     if name == "Title":
         return 0
-    match = _HEADING.fullmatch(name)
-    return int(match[1]) if match else None
+    if match := _HEADING.fullmatch(name):
+        return int(match[1])
+    if outline.isdecimal():
+        return int(outline) + 1 if int(outline) < 9 else None
+    # A style of one's own is mostly based on one of Word's; one that is based on itself is damaged.
+    return None if style is None or not most else _level(style, style.base_style, most - 1)
 
 
 def _rows(table: Any) -> Iterator[str]:

@@ -67,8 +67,8 @@ def read_source(
 def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = log_problem) -> Iterator[Path]:
     """The files to read under a folder, sorted by path; what is skipped on purpose is logged at INFO.
 
-    Skipped are hidden files and folders, unknown extensions (counted in a warning), what is no regular file, and links:
-    what a link names inside the folder is found anyway, and what it names outside was not asked for.
+    Skipped are hidden files and folders, what is no regular file, and (counted in a warning) unknown extensions and
+    links: what a link names inside the folder is found anyway, and what it names outside was not asked for.
     A root that is a file is never skipped.
 
     Raises:
@@ -77,12 +77,9 @@ def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = l
     start = root.resolve()
     try:
         is_folder = stat.S_ISDIR(start.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise DocumentError(document_id(root), "is not there; give a file or a folder") from error
     except OSError as error:
-        raise DocumentError(
-            document_id(root), f"cannot be looked at: {error.strerror}; check its permissions"
-        ) from error
+        problem = f"cannot be looked at: {error.strerror}; check the path and its permissions"
+        raise DocumentError(document_id(root), problem) from error
     if not is_folder:
         yield start
         return
@@ -99,16 +96,17 @@ def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = l
         folders[:] = wanted.intersection(folders)
     if others:
         kinds = ", ".join(f"{count} {kind or 'without extension'}" for kind, count in others.most_common(5))
-        logger.warning("%s: %d files of other kinds were left out (%s)", document_id(start), others.total(), kinds)
+        logger.warning("%s: %d links and other files were left out (%s)", document_id(start), others.total(), kinds)
     yield from sorted(found)
 
 
 def _is_wanted(path: Path, is_folder: bool, others: Counter[str]) -> bool:
-    """Whether a folder is looked into, or a file read; if not, why is logged, and its extension counted."""
+    """Whether a folder is looked into, or a file read; if not, why is logged, and its kind counted."""
     if path.name.startswith("."):
         reason = "hidden"
     elif os.path.islink(path):
         reason = "a link"
+        others["links"] += 1
     elif is_folder:
         return True
     elif not os.path.isfile(path):

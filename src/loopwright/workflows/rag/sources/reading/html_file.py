@@ -15,14 +15,14 @@ from loopwright.workflows.rag.sources.reading.layout import Layout
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _UNSEEN = frozenset(
-    "script style noscript template head title svg iframe object canvas audio video datalist nav".split()
+    "script style noscript template title svg iframe object canvas audio video datalist nav rp rt del s strike".split()
 )
 # What is beside a page's text: menus, search fields, questions about cookies.
 _UNSEEN_ROLES = frozenset("navigation menu menubar search dialog alertdialog".split())
 _HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 _INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp small span strike "
-    "strong sub sup time tt u var wbr".split()
+    "a abbr acronym b bdi bdo big cite code data dfn em font i img ins kbd label mark q rb ruby samp small span strong "
+    "sub sup time tt u var wbr".split()
 )
 _CELLS = frozenset("td th".split())
 _ROWS = frozenset("li tr option".split())
@@ -96,7 +96,10 @@ class _Page:
             self._block.append("\n")
             return []
         inside: list[PageElement | tuple[str]] = list(reversed(tag.contents))
-        if tag.name in _INLINE:
+        beside = [type(each) is NavigableString and each.strip() for each in (tag.previous_sibling, tag.next_sibling)]
+        # An element of the page's own is within a line where words are beside it, a button where it is in a heading.
+        is_within = any(beside) if not tag.name.isalnum() else tag.name == "button" and tag.find_parent(_HEADINGS)
+        if tag.name in _INLINE or is_within:
             if tag.name == "sup" and tag.get_text()[:1].isdigit() and "".join(self._block[-1:])[-1:].isdigit():
                 self._block.append("^")  # a power, or the mark of a note, is no digit of the number before it
             return inside
@@ -117,10 +120,14 @@ class _Page:
         """Add a row of several cells as one line, where none is laid out itself; one that spans several is repeated."""
         tags = [cell for cell in tag.find_all(_CELLS, recursive=False) if not _is_unseen(cell)]
         kept = {place: (text, rows - 1) for place, (text, rows) in enumerate(self._above) if rows > 1}
-        if len(tags) + len(kept) < 2 or any(cell.find(_BLOCKS) for cell in tags):
+        widths = [min(_span(cell, "colspan"), len(self._above) or 100) for cell in tags]
+        # A short cell across the table names the rows below it; above all rows it is the table's title.
+        name = tag.get_text(strip=True)
+        is_group = sum(widths) > 1 and len(self._above) > 1 and 0 < len(name) < 90 and name[-1] not in ".!?"
+        if (len(tags) + len(kept) < 2 and not is_group) or any(cell.find(_BLOCKS) for cell in tags):
             return False
         cells = [(" ".join(_Page().read(cell)[0].split()), _span(cell, "rowspan")) for cell in tags]
-        wide = [cell for cell, tag in zip(cells, tags, strict=True) for _ in range(_span(tag, "colspan"))]
+        wide = [cell for cell, width in zip(cells, widths, strict=True) for _ in range(width)]
         each = iter(wide)
         self._above = [kept.get(place) or next(each, ("", 1)) for place in range(len(wide) + len(kept))]
         self._layout.paragraph(" | ".join(text for text, _ in self._above), kind=f"tr{id(tag.find_parent('table'))}")
@@ -141,11 +148,12 @@ def _span(cell: Tag, name: str) -> int:
 
 
 def _is_unseen(tag: Tag) -> bool:
-    style = tag.get("style")
     return (
         tag.name in _UNSEEN
         or tag.has_attr("hidden")
         or tag.get("aria-hidden") == "true"
         or tag.get("role") in _UNSEEN_ROLES
-        or bool(isinstance(style, str) and _HIDDEN.search(style))
+        or _HIDDEN.search(str(tag.get("style"))) is not None
+        # "¶" beside a heading.
+        or (tag.name == "a" and str(tag.get("href")).startswith("#") and not re.search(r"\w", tag.get_text()))
     )

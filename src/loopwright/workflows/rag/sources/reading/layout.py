@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
+from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.sources.reading.documents import Section
 
 
@@ -70,10 +71,13 @@ class Layout:
             self._marks.append(Mark(start=start, body=self._length, headings=(*self._above.values(),)))
 
     def page(self, number: int, text: str) -> None:
-        """Add a page, without headings; one without words is none."""
-        if text.strip():
-            start = self.paragraph(text)
+        """Add a page, without headings; one without words is none, and its first words may end the page before."""
+        if stripped := text.strip():
+            rest = sentence_spans(stripped[:500])[0][1]  # the rows of a list may have no sentence at all
+            goes_on = self._kind == "open page" and stripped[0].islower() and stripped[rest - 1] in ".!?"
+            start = self.paragraph(stripped, kind=self._kind if goes_on else "") + (rest if goes_on else 0)
             self._marks.append(Mark(start=start, body=start, page=number))
+            self._kind = "open page" if stripped[-1].isalpha() or stripped[-1] == "," else ""
 
     def paragraph(self, text: str, *, kind: str = "") -> int:
         """Add a block of text; one without words is none, and those of one kind, as rows, have no empty line between.

@@ -71,8 +71,9 @@ def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
         problem = f"its front matter is no valid YAML and counts as text: {' '.join(str(error).split())}"
         source.ignored(source.error(problem))
         return {}, text
-    # Without names it is no front matter but a text that begins with a rule.
-    return (cast(dict[str, Any], fields), text[match.end() :]) if isinstance(fields, dict) else ({}, text)
+    if not isinstance(fields, dict):
+        return {}, text  # without names it is no front matter but a text that begins with a rule
+    return {str(name).casefold(): value for name, value in cast(dict[Any, Any], fields).items()}, text[match.end() :]
 
 
 def _marks(text: str) -> list[Mark]:

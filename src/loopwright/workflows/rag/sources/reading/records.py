@@ -13,7 +13,7 @@ from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Sec
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _TRIPLE = ("subject", "relation", "object")
-_OF_TEXT = ("id", "title", "name", "text", "tags")
+_OF_TEXT = ("title", "text", "tags")
 _SHOWN = 100
 _SEPARATORS = re.compile(r"[\W_]+")
 
@@ -92,7 +92,7 @@ def _document(source: Source, number: str, value: object, rows: bool) -> ReadDoc
         raise source.error(f"the record is a {type(value).__name__}, not an object", key=number)
     fields = {name.strip().casefold(): inner for name, inner in cast(dict[str, Any], value).items()}
     key, text = as_text(fields.get("id")) or number, fields.get("text")
-    title = as_text(fields.get("title")) or as_text(fields.get("name"))
+    title = as_text(fields.get("title")) or as_text(fields.pop("name", None))
     names, headings = (), ()
     if text is None and all(part in fields for part in _TRIPLE):
         text, names = _triple(source, fields, key)
