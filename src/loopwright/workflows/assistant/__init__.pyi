@@ -9,5 +9,4 @@ from .workflow import (
     achat as achat,
     astream_chat as astream_chat,
     chat as chat,
-    visualize_graph as visualize_graph,
 )

@@ -361,8 +361,3 @@ class ChatResult(Ending, Summary):
     """What failed on the way, or None."""
     error_node: str | None
     """Where it failed, or None."""
-
-    @property
-    def seconds(self) -> float:
-        """Wall time."""
-        return self.duration_ms / 1000

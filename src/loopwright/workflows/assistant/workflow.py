@@ -15,7 +15,6 @@ from langchain_core.messages import HumanMessage
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from loopwright.config import shipped
-from loopwright.diagram import mermaid
 from loopwright.engine import BoundedGraph, RunEvent, RunResult, Usage
 from loopwright.engine.events.schema import NodeFinished, Told, closing
 from loopwright.engine.nodes.policy import cause_of, is_transient
@@ -415,11 +414,6 @@ def _begun(
         given["user_context"] = {**context, **plain}
     run = _AssistantRun(workflow, given, run_id or uuid.uuid4().hex[:16])
     return run, workflow.follow(run)
-
-
-def visualize_graph(graph: BoundedGraph | None = None) -> str:
-    """A graph of `build_graph`, by default the usual one, as a Mermaid diagram with the limits on the loops' edges."""
-    return mermaid((graph or build_graph()).topology())
 
 
 def failure_of(error: LoopwrightError) -> Failed:

@@ -267,10 +267,8 @@ def _groups(question: Question, told: Sequence[Found], telling: Telling) -> list
     """The hits by the part of the question that they answer, else by table; what was asked for first stands first."""
     if question.parts and question.operation == "find":
         return _by_part(question.parts, told, telling)
-    by_table: dict[Table, list[Found]] = {}
-    for table in (*question.tables, *(found.record.table for found in told)):
-        if table not in by_table and (own := [found for found in told if found.record.table is table]):
-            by_table[table] = own
+    tables = dict.fromkeys((*question.tables, *(found.record.table for found in told)))
+    by_table = {table: own for table in tables if (own := [found for found in told if found.record.table is table])}
     lines: list[str] = []
     for table, hits in by_table.items():
         if question.operation in _IN_TIME or not (question.topic or question.parts):

@@ -94,7 +94,7 @@ def answer_one(question: Question, facts: Facts) -> str:
     tell_of = _ANSWERS.get(question.operation)
     if tell_of is None:
         return ""
-    if question.operation in (Operation.READ, Operation.DECLINE):
+    if question.operation is Operation.READ:
         return tell_of(question, facts)
     own = [scope for scope in scopes if scope in (*question.places, *question.objects)] or scopes
     if len(scopes) < 2:

@@ -105,14 +105,12 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write a table; it appears under its name only when it is complete.
 
     Args:
-        path: The file, whose ending says the format; an older one is replaced.
+        path: The file, whose ending says the format, see `check_format`; an older one is replaced.
         rows: Rows with all of `columns`.
 
     Raises:
-        InputError: See `check_format`.
         BackendError: If it cannot be written.
     """
-    check_format(path)
     write = FORMATS[path.suffix.lower()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

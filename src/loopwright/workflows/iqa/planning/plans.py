@@ -45,19 +45,16 @@ def first_plan(reading: QueryReading, *, reference_path: str | None) -> PlannerO
     """The plan for a query that nothing has been measured for yet."""
     if reading.query_type is QueryType.OTHER:
         return PlannerOutput(query_type=QueryType.OTHER, rationale="The query is not about image quality.")
-    named = bool(reading.distortions)
-    work = PlanControlFlags(distortion_detection=not named, tool_selection=not reading.tools)
-    if not reading.measures:
-        # The file itself tells what is asked.
-        work = PlanControlFlags(**dict.fromkeys(PlanControlFlags.model_fields, False))
+    # Where nothing is to be measured, the file itself tells what is asked.
+    work = dict.fromkeys(PlanControlFlags.model_fields, reading.measures)
     return PlannerOutput(
         answer_mode=reading.answer_mode,
         query_scope=reading.scope,
-        distortion_source="Explicit" if named else "Inferred",
+        distortion_source="Explicit" if reading.distortions else "Inferred",
         distortions=reading.distortions or None,
         reference_mode=_mode(reference_path),
         required_tools=reading.tools or None,
-        plan=work,
+        plan=PlanControlFlags(**work),
         rationale=_first_rationale(reading, reference_path),
     )
 

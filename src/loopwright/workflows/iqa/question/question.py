@@ -13,7 +13,7 @@ from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.question.asked import AT_LEAST, BECAME, NO_MORE, Operation, Question, Term
 from loopwright.workflows.iqa.question.clauses import SERVES, about_image, asking_clauses, first_sections
 from loopwright.workflows.iqa.question.places import named_places
-from loopwright.workflows.iqa.question.scales import Scale, Threshold, read_scale, read_threshold
+from loopwright.workflows.iqa.question.scales import Scale, read_scale, read_threshold
 from loopwright.workflows.iqa.question.terms import DETERMINER, VERBS, degrees, objects, predicate, set_aside, term_of
 from loopwright.workflows.iqa.question.tool_names import named_tools
 from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, canonical, is_format, spans, spans_of
@@ -64,7 +64,7 @@ class _Reader:
 
     def __init__(self, clause: str, context: str, text: str, tools: list[str]) -> None:
         self.clause = clause = predicate(clause)
-        self.context, self.text, self.tools = context, text, tools
+        self.context, self.text = context, text
         self.spans = spans(clause)
         found = {span.section for span in self.spans}
         self.has = found.__contains__
@@ -82,6 +82,11 @@ class _Reader:
         other = self.has("advice") or self.has("rate") or self.which or self.joined == "or"
         short = self.begins & {"good", "bad"} and clause.rstrip().endswith("?") and not other
         self.yes_no = bool(told or short) and "what" not in self.begins
+        self.attributes, self.scale, self.places = self._attributes(), self._scale(), self._places()
+        self.threshold = read_threshold(clause)
+        letters = re.sub(r"\W", "", clause)
+        self.tools = tuple(name for name in tools if plain(name) in letters)
+        self.remedies = self._remedies()
 
     def _is_term(self, span: Span) -> bool:
         before, after = self.clause[: span.start], self.clause[span.end :]
@@ -97,19 +102,13 @@ class _Reader:
 
     def question(self) -> Question:
         """The question of the clause."""
-        attributes, scale, places = self._attributes(), self._scale(), self._places()
-        threshold = read_threshold(self.clause)
-        letters = re.sub(r"\W", "", self.clause)
-        tools = tuple(name for name in self.tools if plain(name) in letters)
-        remedies, metrics = self._remedies(), set(map(plain, tools))
-        if remedies and self._was_done():
+        if self.remedies and self._was_done():
             # "Was it sharpened?", "sharpening or softening?" ask what was done, not what to do.
             effects = [span for span in self.spans if span.key in _EFFECTS and span.section == "remedies"]
             left = [Term(name=name, word=span.text) for span in effects for name in _EFFECTS[span.key].split(", ")]
-            self.terms, self.joined, remedies = (*left, *self.terms), "or", ()
-        good = self._good(places)
-        operation = self._operation(attributes, tools, scale, threshold, places, remedies)
-        operation = self._settled(operation, good, places, remedies)
+            self.terms, self.joined, self.remedies = (*left, *self.terms), "or", ()
+        good = self._good()
+        operation = self._settled(self._operation(), good)
         excluded, terms = self._excluded(), self.terms
         if operation is Operation.CHOOSE:
             # "Is it the compression or the focus?" offers the topic as what is at fault.
@@ -117,11 +116,13 @@ class _Reader:
             terms = tuple(t.model_copy(update={"absent": t.absent and t.word not in topics}) for t in terms)
         if operation is Operation.FIND and terms and self.has("else"):
             excluded, terms = (*excluded, *(term.name for term in terms)), ()
+        metrics = set(map(plain, self.tools))
+        things = () if self.places else (each for each in objects(self.clause) if not metrics & set(each.split()))
         return Question(
             text=self.clause, operation=operation, yes_no=self.yes_no, joined=self.joined, terms=terms, good=good,
-            excluded=tuple(dict.fromkeys(excluded)), tools=tools, attributes=attributes, remedies=remedies,
-            scale=scale, threshold=threshold, severities=degrees(self.clause), sought=self._sought(), places=places,
-            objects=() if places else tuple(each for each in objects(self.clause) if not metrics & set(each.split())),
+            excluded=tuple(dict.fromkeys(excluded)), tools=self.tools, attributes=self.attributes,
+            remedies=self.remedies, scale=self.scale, threshold=self.threshold, severities=degrees(self.clause),
+            sought=self._sought(), places=self.places, objects=tuple(things),
             free=self.has("bad") and all(term_of(bad, self.clause).free for bad in spans_of("bad", self.clause)),
             tolerant=self.has("noticed") or self.has("good") or bool(_TOLERANT.search(self.clause)),
             told=self.has("describe"), rescue=bool(_RESCUE.search(self.clause)), keep=self._keep(),
@@ -142,28 +143,26 @@ class _Reader:
         graded = graded or re.search(r"\bfrom \d", self.context)
         return scale or (read_scale(self.text) if self.has("rate") or (self.has("good") and graded) else None)
 
-    def _good(self, places: tuple[str, ...]) -> bool | None:
+    def _good(self) -> bool | None:
         """Whether it speaks of good or bad quality; "is it right?" does, "am I right?" is about what was said."""
         right = re.search(r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )\bright\W*$", self.clause)
-        right = right and not places and "left" not in self.clause and "yes_no" in self.begins
+        right = right and not self.places and "left" not in self.clause and "yes_no" in self.begins
         if not (self.has("bad") or self.has("good") or right):
             return False if self.out and not self.terms else None
         return not self.has("bad")
 
-    def _settled(
-        self, operation: Operation, good: bool | None, places: tuple[str, ...], remedies: tuple[str, ...]
-    ) -> Operation:
+    def _settled(self, operation: Operation, good: bool | None) -> Operation:
         """The operation once it is known what it is about; the terms and the form of the answer with it."""
         neutral = {span.section for span in self.named} == {"topics"} and not any(term.absent for term in self.terms)
         if operation is Operation.DECIDE and self.terms and (self._offers() or (neutral and good is None)):
             # "Is it noise or just the texture?", "is the exposure balanced?": what is there, as no word says what yes
             # would mean.
             operation, self.yes_no = Operation.FIND, False
-        if operation is Operation.ADVISE and not remedies:
+        if operation is Operation.ADVISE and not self.remedies:
             # "How can I make it brighter?" is about too little light.
             wished = [Term(name=name, word=span.text) for span in self.named if (name := self._wished(span))]
             self.terms = tuple(wished) or self.terms
-        if operation is Operation.COMPARE and self.joined == "or" and len(places) > 1:
+        if operation is Operation.COMPARE and self.joined == "or" and len(self.places) > 1:
             # "Is the left or the right half sharper?" asks which.
             held = _HELD.search(self.clause) or "differ" in self.clause
             self.yes_no = bool(self.yes_no and held and self.begins & {"yes_no"})
@@ -180,12 +179,9 @@ class _Reader:
             left = [span for span in spans(self.context) if span.section in ("faults", "topics")]
         return (*own, *map(canonical, left))
 
-    def _operation(
-        self, attributes: tuple[str, ...], tools: tuple[str, ...], scale: Scale | None, threshold: Threshold | None,
-        places: tuple[str, ...], remedies: tuple[str, ...],
-    ) -> Operation:  # fmt: skip
+    def _operation(self) -> Operation:
         """What is wanted: the closed forms first."""
-        has, terms = self.has, self.terms
+        has, terms, attributes, tools, remedies = self.has, self.terms, self.attributes, self.tools, self.remedies
         strong = any(span.section != "topics" for span in self.named)
         # "Can I use it for a poster?" asks for more than its pixels.
         suits = "print" in attributes and self.yes_no and (has("good") or has("keep"))
@@ -195,11 +191,11 @@ class _Reader:
         # "Is it okay that it is a PNG?" does not praise it.
         praised = (self.clause[span.end :] for span in self.spans if span.section == "good")
         praised = not all(re.match(r" (?:that|dass|que|che)\b", rest) for rest in praised)
-        suits = suits or (kind and (scale is not None or has("rate") or has("keep") or praised))
+        suits = suits or (kind and (self.scale is not None or has("rate") or has("keep") or praised))
         told = attributes and not strong and not suits and not has("bad") and ("print" in attributes or not remedies)
         says = has("metrics") and re.search(r"\b(?:say|says|give|gives|report|values?|scores?|results?)\b", self.clause)
         converts = attributes == ("format",) and has("reference")
-        parts = max(len(places), len(objects(self.clause)))
+        parts = max(len(self.places), len(objects(self.clause)))
         compares = parts > 1 and bool(self._sought() or (terms and self.joined == "or")) and not self._to_reference()
         better = self.which and not terms and re.search(r"\b(?:better|worse)\b", self.clause)
         beside = has("reference") or (not terms and any(spans_of("reference", self.context)))
@@ -209,16 +205,16 @@ class _Reader:
         praises = "what" in self.begins and has("good") and not has("bad") and not terms
         # The first one that holds; what is precise comes before what is only suggested.
         wanted: tuple[tuple[object, Operation], ...] = (
-            (threshold is not None, Operation.DECIDE),
+            (self.threshold is not None, Operation.DECIDE),
             (told, Operation.RELATE if converts else Operation.READ),
             (tools and not terms, Operation.RATE if has("rate") or has("good") else Operation.MEASURE),
             (says and not tools, Operation.MEASURE),
             (has("metrics") and not tools, Operation.RECOMMEND),
             (self._curates() and not self._mends(), Operation.CURATE),
-            (scale is not None, Operation.RATE),
+            (self.scale is not None, Operation.RATE),
             (compares, Operation.COMPARE),
             (better, Operation.RELATE),
-            (self._chooses(remedies), Operation.CHOOSE),
+            (self._chooses(), Operation.CHOOSE),
             (remedies or self._advises(), Operation.ADVISE),
             (beside, Operation.RELATE),
             (terms and how_much and not (self.yes_no and has("noticed")), Operation.DEGREE),
@@ -300,11 +296,11 @@ class _Reader:
         drops = any(span.section == "drop" and (told or may or span.text not in ("go", "goes")) for span in self.spans)
         return (self.has("keep") or drops) and bool(told or may or not self.terms) and not other
 
-    def _chooses(self, remedies: tuple[str, ...]) -> bool:
+    def _chooses(self) -> bool:
         """Whether it offers distortions, or remedies, to choose from."""
         joined = re.search(r"\b(?:or|oder|ou|o|than|als|que)\b", self.clause)
         faults = {(term.name, term.absent) for term in self.terms}
-        offered = set(remedies) or faults if len(faults) < 2 or self.has("advice") else faults
+        offered = set(self.remedies) or faults if len(faults) < 2 or self.has("advice") else faults
         listed = self.which or re.search(r"\b1\W.*\b2\W|\b(?:choose|pick|select)\b", self.clause)
         joined = joined or (listed and len({term.name for term in self.terms}) > 1)
         if not joined or _EXISTS.search(self.clause):

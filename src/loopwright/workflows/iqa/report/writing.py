@@ -58,6 +58,7 @@ def write_report(rows: Sequence[ReportRow], path: Path, *, title: str, overview:
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         views=ordered,
+        pictures=pictures,
         overview=overview,
         strengths=STRENGTHS,
         unfolded=len(ordered) <= OPEN_ROWS,
@@ -96,6 +97,4 @@ def _environment() -> Environment:
     )
     filters = cast("dict[str, Any]", environment.filters)
     filters.update(number=_number, level=level_of, level_name=level_name, in_words=in_words)
-    globals_ = cast("dict[str, Any]", environment.globals)
-    globals_.update(pictures=pictures)
     return environment

@@ -23,15 +23,15 @@ BINS, BINS_PER_UNIT = 2048, 4
 """Histogram of the size of a DCT coefficient: number of bins, and bins per DCT unit."""
 
 
-def step_profile(plane: Plane, axis: int) -> NDArray[np.float32]:
-    """Mean absolute step between neighbouring rows (axis 0) or columns (axis 1), one value per pair of them."""
+def step_sizes(plane: Plane, axis: int) -> Plane:
+    """Absolute steps between neighbouring rows (axis 0) or columns (axis 1)."""
     near, far = (plane[:-1], plane[1:]) if axis == 0 else (plane[:, :-1], plane[:, 1:])
-    return np.asarray(cv2.absdiff(far, near).mean(axis=1 - axis), np.float32)
+    return np.asarray(cv2.absdiff(far, near), np.float32)
 
 
 def _grid(plane: Plane, axis: int) -> int:
     """Phase 0..7 of the first border of the strongest of the eight possible grids, axis 0 for horizontal borders."""
-    line = step_profile(plane, axis)
+    line = step_sizes(plane, axis).mean(axis=1 - axis)
     return int(np.argmax([line[phase::8].mean() for phase in range(8)]))
 
 
@@ -145,7 +145,7 @@ def pixel_size(plane: Plane) -> float:
     """
     sizes: list[float] = []
     for axis in (0, 1):
-        line = step_profile(plane, axis)
+        line = step_sizes(plane, axis).mean(axis=1 - axis)
         borders = np.flatnonzero(line > 0.02 * line.mean() + 1e-6)
         runs = np.diff(borders)
         runs = runs[runs <= 40]

@@ -7,6 +7,7 @@ with the rest.
 import cv2
 import numpy as np
 
+from loopwright.workflows.iqa.measuring.features.coding import step_sizes
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import block_means, checked, level_counts, quantiles, whole_view
@@ -114,8 +115,7 @@ def _grid(luma: Map) -> Floats:
     """Steps on the strongest of the eight possible 8 x 8 grids against the others, and the share of no step at all."""
     numbers: list[float] = []
     for axis in (0, 1):
-        near, far = (luma[:-1], luma[1:]) if axis == 0 else (luma[:, :-1], luma[:, 1:])
-        step = np.asarray(cv2.absdiff(far, near), np.float32)
+        step = step_sizes(luma, axis)
         line = step.mean(axis=1 - axis)
         phases = np.array([line[phase::8].mean() for phase in range(8)]) + 0.1
         numbers += [float(np.log(phases.max() / np.median(phases))), np.count_nonzero(step < 0.5) / step.size]
