@@ -3,16 +3,19 @@
 import asyncio
 import operator
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.graph import END, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.types import Send, interrupt
 from shapes import graph, loop
 from typing_extensions import TypedDict
 
 from loopwright.engine import NodePolicy, Retry, bounded
+from loopwright.engine.events.schema import emit
+from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.assistant.workflow import AssistantWorkflow
 from loopwright.workflows.user_graph import UserGraph
 
@@ -110,6 +113,31 @@ def laps() -> UserGraph:
     made = graph("START-start start-run run-rest rest-count count?run count?END", Laps, more, **nodes)
     lap = loop("lap", "count", "run", ROUNDS, reason=lambda _: "more")
     return UserGraph("laps", bounded(made, [lap]), title="Laps", description="Goes round and round.")
+
+
+class Talk(TypedDict):
+    messages: Annotated[list[AnyMessage], add_messages]
+    repeat: NotRequired[int]
+
+
+def parrot() -> UserGraph:
+    """A graph whose model repeats the question; with the word slowly a word at a time, with broken not at all."""
+    model = ScriptedChatModel(lambda messages: str(messages[-1].text), repeat_last=True)
+
+    async def answer(state: Talk) -> dict[str, Any]:
+        """Repeat."""
+        question = " ".join([str(state["messages"][-1].text)] * (state.get("repeat") or 1))
+        if "broken" in question:
+            raise ValueError("the beak is broken")
+        if "slowly" not in question:
+            return {"messages": [await model.ainvoke(question)]}
+        for word in question.split(" "):
+            emit({"type": "text", "node": "answer", "text": word + " "})
+            await asyncio.sleep(0.1)
+        return {"messages": [AIMessage(question)]}
+
+    made = graph("START-answer", Talk, answer=answer)
+    return UserGraph("parrot", bounded(made), title="Parrot", description="Repeats what it is told.")
 
 
 class Given(TypedDict, total=False):

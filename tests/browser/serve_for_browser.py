@@ -1,6 +1,7 @@
 """Serves the sample assistant and small graphs for the tests of the page, until its standard input ends.
 
-Usage: serve_for_browser.py DATA [--port PORT] [--token TOKEN] [--runs ADDRESS]; it prints the address once clients can connect.
+Usage: serve_for_browser.py DATA [--port PORT] [--token TOKEN] [--runs ADDRESS] [--all]; it prints the address once clients
+can connect. With --all it serves every workflow over its sample, and other graphs.
 """
 
 import argparse
@@ -10,6 +11,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,17 +20,27 @@ from langgraph.graph import END
 from typing_extensions import TypedDict
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/headline"))
 
 from conferences import sample_services
+from headline import HeadlineWorkflow
 from recorded_runs import keep_all
-from run_page_graphs import Mechanical, desk, laps, parcel, permit
+from run_page_graphs import Mechanical, desk, laps, parcel, parrot, permit
 from shapes import graph, loop
 
 from loopwright.engine import bounded
 from loopwright.server.serving import Serving, serve
 from loopwright.server.settings import ServerSettings
 from loopwright.testing import ScriptedChatModel
+from loopwright.workflows.api import Workflow
 from loopwright.workflows.assistant.workflow import AssistantWorkflow
+from loopwright.workflows.iqa import IQAConfig
+from loopwright.workflows.iqa import Services as IqaServices
+from loopwright.workflows.iqa.workflow import IQAWorkflow
+from loopwright.workflows.rag import RAGConfig
+from loopwright.workflows.rag.services import Services as RagServices
+from loopwright.workflows.rag.sources.sample import sample_store
+from loopwright.workflows.rag.workflow import RagWorkflow
 from loopwright.workflows.user_graph import UserGraph
 
 REFLECTION = {
@@ -90,35 +103,41 @@ def essay() -> UserGraph:
     return UserGraph("essay", bounded(made, [improve]), title="Essay", description="Writes, grades, and writes again.")
 
 
-def told() -> argparse.Namespace:
-    """What either server is told, with the recorded runs kept; the process ends with its standard input."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--token")
-    parser.add_argument("--runs")
-    parser.add_argument("--more", action="store_true")
-    given = parser.parse_args()
-    # The tests end with this pipe, however they end.
-    threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
-    keep_all(given.runs or f"sqlite:{given.data / 'runs.db'}")
-    return given
-
-
-def main() -> None:
-    """Serve."""
-    given = told()
+@contextmanager
+def small_graphs() -> Iterator[list[Workflow[Any]]]:
+    """The assistant with reflection and without it, and graphs that do one thing each."""
     model = ScriptedChatModel(REFLECTION, repeat_last=True)
     with (
         sample_services({"reflect_and_replan": model}) as services,
         sample_services(reflection_enabled=False) as without,
     ):
-        serving = Serving(
-            workflows=[AssistantWorkflow(services), essay(), Mechanical(without), parcel(), laps(), permit(), desk()],
-            settings=ServerSettings(data=given.data),
-            runs=given.runs,
-            lease=2.0,
-        )
+        yield [AssistantWorkflow(services), essay(), Mechanical(without), parcel(), laps(), permit(), desk()]
+
+
+@contextmanager
+def all_workflows() -> Iterator[list[Workflow[Any]]]:
+    """Every workflow over its sample, one of somebody else, and three graphs."""
+    with sample_services() as assistant, sample_store() as documents, RagServices.of(RAGConfig(), documents) as rag:
+        headline = HeadlineWorkflow.open()
+        headline.name = "headline"
+        iqa = IQAWorkflow(IqaServices.of(IQAConfig()))
+        yield [AssistantWorkflow(assistant), iqa, RagWorkflow(rag), parrot(), headline, essay(), permit()]
+
+
+def main() -> None:
+    """Serve."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--token")
+    parser.add_argument("--runs")
+    parser.add_argument("--all", action="store_true")
+    given = parser.parse_args()
+    # The tests end with this pipe, however they end.
+    threading.Thread(target=lambda: (sys.stdin.read(), os.kill(os.getpid(), signal.SIGTERM)), daemon=True).start()
+    keep_all(given.runs or f"sqlite:{given.data / 'runs.db'}")
+    with all_workflows() if given.all else small_graphs() as workflows:
+        serving = Serving(workflows=workflows, settings=ServerSettings(data=given.data), runs=given.runs, lease=2.0)
         serve(serving, port=given.port, token=given.token, started=lambda address: print(address, flush=True))
 
 

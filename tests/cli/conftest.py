@@ -27,3 +27,15 @@ def loopwright(monkeypatch, capfd):
         return subprocess.CompletedProcess(words, code, shown.out, shown.err)
 
     return run
+
+
+@pytest.fixture
+def refused(loopwright):
+    """Run the program on what it cannot take: it says so in one line, which is given back, and nothing else."""
+
+    def run(*words: object, cwd: Path = ROOT) -> str:
+        done = loopwright(*words, cwd=cwd)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
+        return done.stderr
+
+    return run

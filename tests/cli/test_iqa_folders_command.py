@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_batch_and_resume(loopwright, folder):
+def test_batch_and_resume(loopwright, refused, folder):
     (folder / "photos" / "cut.jpg").write_bytes(b"\xff\xd8\xff")
     done = loopwright("iqa", "batch", "photos", "--out", "r.csv", "--workers", 2, "--report", "r.html", cwd=folder)
     assert done.returncode == 1  # one image failed
@@ -27,8 +27,7 @@ def test_batch_and_resume(loopwright, folder):
     assert [row["path"] for row in rows_of(folder / "r.csv")] == ["0.png", "1.png", "2.png", "cut.jpg"]
     assert "<img" in (folder / "r.html").read_text()
 
-    refused = loopwright("iqa", "batch", "photos", "--out", "r.csv", cwd=folder)
-    assert refused.returncode == 2 and "--resume" in refused.stderr and "Traceback" not in refused.stderr
+    assert "--resume" in refused("iqa", "batch", "photos", "--out", "r.csv", cwd=folder)
     (folder / "photos" / "cut.jpg").unlink()
     again = loopwright("iqa", "batch", "photos", "--out", "r.csv", "--resume", cwd=folder)
     assert again.returncode == 0
@@ -75,11 +74,9 @@ def test_two_images_as_a_table_and_as_json(loopwright, sides):
         (["compare", "a/0.jpg", "text.txt"], "not an image"),
     ],
 )
-def test_mistakes_are_one_line(loopwright, folder, sides, words, said):
+def test_mistakes_are_one_line(refused, folder, sides, words, said):
     (folder / "m.jsonl").write_text('{"image_path": "photos/0.png"}\n{"sample_id": "x"}\n')
     Image.new("RGB", (64, 64)).save(sides / "small.png")
     (sides / "text.txt").write_text("no picture")
-    done = loopwright("iqa", *words, cwd=folder)
-    assert done.returncode == 2 and done.stdout == ""
-    assert said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert said in refused("iqa", *words, cwd=folder)
     assert not list(folder.glob("*.journal*"))

@@ -66,6 +66,7 @@ SHAPES = {
         path="a+b loop.x+loop.y a+b loop.x+loop.y answer",
         steps=7, runs={"a": 2, "b": 2, "loop.x": 2, "loop.y": 2, "answer": 3},
     ),
+    # Both ask in one superstep: that is one pass.
     "exhausted by source": Shape(
         lambda: arms("b?a b?END c?a c?END left-END right-END"),
         [loop("x", "b c", "a", 1, {"b": "left", "c": "right"})],
@@ -84,11 +85,6 @@ SHAPES = {
     "join that goes back and is entered once": Shape(
         lambda: graph("START-a START-z a-b b+z-a"), [loop("x", "b z", "a", 1)],
         path="a+z b loop.x a b", steps=5, runs={"a": 2, "b": 2, "z": 1, "loop.x": 1},
-    ),
-    # Both ask in one superstep: that is one pass.
-    "branches that ask at once": Shape(
-        lambda: arms("b?a b?END c?a c?END"), [loop("x", "b c", "a", 2)],
-        path="a b+c loop.x a b+c loop.x a b+c loop.x", steps=9, runs=dict.fromkeys(("a", "b", "c", "loop.x"), 3),
     ),
     # b asks in superstep 2, d a superstep later: two passes, and their bodies overlap. Each of two passes takes up to
     # a c d loop.x, 4, and 4 without one. a: the entry and two passes; loop.x: as often as b and d.

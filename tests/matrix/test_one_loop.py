@@ -51,11 +51,6 @@ SHAPES = {
         lambda: graph("START-a a?a a?END"), [loop("x", "a", "a", 2)],
         path="a loop.x a loop.x a loop.x", steps=6, runs={"a": 3, "loop.x": 3},
     ),
-    # B = 3, so 3 x 3.
-    "two nodes": Shape(
-        lambda: graph("START-a a-b b?a b?END"), back(2),
-        path="a b loop.x a b loop.x a b loop.x", steps=9, runs={"a": 3, "b": 3, "loop.x": 3},
-    ),
     "limit 0": Shape(
         lambda: graph("START-a a-b b?a b?END"), back(0), path="a b loop.x", steps=3, runs={"a": 1, "b": 1, "loop.x": 1}
     ),

@@ -7,28 +7,17 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send
-from random_graphs import case
-from shapes import HERE
-from typing_extensions import TypedDict
+from random_graphs import State, case
+from shapes import HERE, Watched
 
 from loopwright import bounded
 from loopwright.errors import LoopwrightError
-
-
-def larger(one: int, other: int) -> int:
-    return max(one, other)
-
-
-class State(TypedDict, total=False):
-    n: Annotated[int, larger]  # branches run in one superstep, and each may write
-
 
 HIDDEN: dict[str, Callable[[str], Any]] = {
     "command": lambda target: Command(goto=target, update={}),
@@ -43,7 +32,7 @@ class Jumper:
         self.jumps = jumps
 
     def __call__(self, state: State) -> Any:
-        return HIDDEN[(found := self.jumps.pop())[0]](found[1]) if self.jumps else {"n": len(self.jumps)}
+        return HIDDEN[(found := self.jumps.pop())[0]](found[1]) if self.jumps else {"log": ["no jump"]}
 
 
 def undressed(function: Callable[[State], Any]) -> Callable[[State], Any]:
@@ -53,68 +42,46 @@ def undressed(function: Callable[[State], Any]) -> Callable[[State], Any]:
     return inner
 
 
-def node(kind: str, jumps: list[tuple[str, str]]) -> Any:
-    jumper = Jumper(jumps)
-    if kind == "async":
+def jumping(chance: random.Random, names: list[str]) -> Any:
+    """A node that jumps so many times, and no more, in a way that its source does not show."""
+    many = chance.choice((0, 0, 1, 3, 40))
+    jumper = Jumper([(chance.choice(("command", "command", "send")), chance.choice(names)) for _ in range(many)])
 
-        async def waits(state: State) -> Any:
-            return jumper(state)
+    async def waits(state: State) -> Any:
+        return jumper(state)
 
-        return waits
-    return {"object": jumper, "lambda": lambda state: jumper(state), "decorated": undressed(jumper)}[kind]
-
-
-def graph(seed: int) -> StateGraph[State]:
-    chance = random.Random(seed)
-    names = [f"n{number}" for number in range(chance.randint(2, 6))]
-    builder: StateGraph[State] = StateGraph(State)
-    kinds = ["object", "lambda", "decorated", "async"]
-    for place, name in enumerate(names):
-        many = chance.choice((0, 0, 1, 3, 40))
-        jumps = [(chance.choice(("command", "command", "send")), chance.choice(names)) for _ in range(many)]
-        builder.add_node(name, node(chance.choice(kinds), jumps))
-        later = names[place + 1 :]
-        if chance.random() < 0.5:
-            builder.add_edge(name, later[0] if later else END)
-        else:
-            ways = sorted({*chance.sample([*names, END], k=chance.randint(1, 3)), *later[:1], END})
-            script = [chance.choice(ways) for _ in range(30)]
-            builder.add_conditional_edges(name, lambda state, script=script: script.pop() if script else END, ways)
-    builder.add_edge(START, names[0])
-    return builder
+    return chance.choice([jumper, lambda state: jumper(state), undressed(jumper), waits])
 
 
-async def steps_of(app: Any, state: State) -> tuple[int, Counter[str], str]:
-    """How many supersteps a run took, how often each node ran, by LangGraph's own stream, and what ended it.
+async def watched(app: Any) -> tuple[Watched, str]:
+    """What LangGraph's own stream told of a run, and what ended it.
 
     Gates are hidden from the stream, so that steps are told by their numbers: one of gates alone counts, too.
     """
-    steps, runs, ending = set[int](), Counter[str](), "ended"
+    seen = Watched()
     try:
-        async for event in app.astream(state, stream_mode="debug"):
-            if event["type"] == "task":
-                steps.add(event["step"])
-                runs[event["payload"]["name"]] += 1
+        async for event in app.astream({"log": []}, stream_mode="debug"):
+            seen.see(((), event))
     except LoopwrightError as stopped:
-        ending = f"stopped: {type(stopped).__name__}"
-    return max(steps, default=0) - min(steps, default=0) + 1, runs, ending
+        return seen, f"stopped: {type(stopped).__name__}"
+    return seen, "ended"
 
 
 def run(seed: int) -> str:
     """Bound a graph and run it; what became of it."""
     try:
-        app = bounded(graph(seed), limit=seed % 4)
+        app = bounded(case(seed, kinds=("static", "router"), disguised=jumping).graph, limit=seed % 4)
     except LoopwrightError as refused:
         return f"refused before: {type(refused).__name__}"
     certificate = app.certificate
     try:
-        steps, runs, ending = asyncio.run(steps_of(app, {"n": 0}))
+        seen, ending = asyncio.run(watched(app))
     except GraphRecursionError as raw:
         pytest.fail(f"seed {seed}: LangGraph's own step limit: {raw}")
     # Also of a run that our error stopped: up to there it is within what was proven.
-    assert certificate.max_supersteps is None or steps <= certificate.max_supersteps, f"seed {seed}"
+    assert certificate.max_supersteps is None or seen.last <= certificate.max_supersteps, f"seed {seed}"
     for name, most in certificate.max_runs_by_node.items():
-        assert most is None or runs[name] <= most, f"seed {seed}: {name}"
+        assert most is None or seen.runs[name] <= most, f"seed {seed}: {name}"
     return ending
 
 

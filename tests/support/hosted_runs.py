@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from loopwright.engine import RunEvent, RunResult, astream
 from loopwright.engine.events.schema import RunFinished, StateSaved, Told
 from loopwright.models.changes import model_changes, prompt_changes
+from loopwright.models.usage import usage_of_the_run
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Workflow
 
 
@@ -61,8 +62,7 @@ async def drive(
         prompt_changes.set(prompts)
         name = run_id or uuid.uuid4().hex
         made = (hosted.recovered if recovered else hosted.run)(given, uploads or {}, name)
-        for setting in made.settings():
-            setting.variable.set(setting.value)
+        usage_of_the_run.set(made.usage)
         done = Driven(made)
         options: dict[str, Any] = {"thread_id": name, "states": True} if saver else {}
         graph_input = None if recovered else made.graph_input

@@ -26,9 +26,7 @@ class NotingDesk(Desk):
 
 
 async def main(folder: Path, given: dict[str, Any]) -> None:
-    desk = NotingDesk(folder)
-    desk.opened.update(given.pop("open", ()))
-    async with opened(folder, Walk(desk, asynchronous=given.get("asynchronous", True))) as hub:
+    async with opened(folder, Walk(NotingDesk(folder))) as hub:
         record = await hub.record(RUN)
         if record is None:
             await hub.start("walk", given, run_id=RUN)

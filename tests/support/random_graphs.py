@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -25,6 +25,8 @@ from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.loop import RUN, Loop, StateLimit
 
 KINDS = ("static", "router", "command", "sends", "command sends", "parent", "inside", "fails")
+GRADED = ("static graded", "router graded")
+"""Kinds whose every way back has a router of its own; the graphs of seeds have none of them."""
 
 
 def last_lines(old: list[str], new: list[str]) -> list[str]:
@@ -35,6 +37,11 @@ def last_lines(old: list[str], new: list[str]) -> list[str]:
 class State(TypedDict, total=False):
     log: Annotated[list[str], last_lines]
     limit: Annotated[int, lambda _old, new: new]
+    count0: int
+    count1: int
+    count2: int
+    count3: int
+    past0: list[str]
 
 
 @dataclass
@@ -52,11 +59,25 @@ class Case:
     features: Counter[str] = field(default_factory=Counter)
     handled: Counter[str] = field(default_factory=Counter)
     """Error handler -> its runs; LangGraph's stream does not show them."""
+    edges: set[tuple[str, str]] = field(default_factory=set)
+    """All ways from node to node."""
+    asked: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Node and its way back -> the node's tasks that asked for it."""
+    spoiling: set[str] = field(default_factory=set)
+    """Nodes that write nonsense into the counters of loops."""
 
     def dice(self, decision: str, config: RunnableConfig) -> random.Random:
         """The dice of one decision of one task."""
         about = config["metadata"]
         return random.Random(f"{self.seed}/{decision}/{about['langgraph_step']}/{about['langgraph_path']}")
+
+    def again(self, name: str, back: list[str], config: RunnableConfig, mine: random.Random | None = None) -> list[str]:
+        """The ways back that a task of a node asks for; without dice all."""
+        found = [target for target in back if mine is None or mine.random() < self.eager]
+        task, _, _inner = config["metadata"]["langgraph_checkpoint_ns"].partition("|")
+        for target in found:
+            self.asked[name, target].add(task.removeprefix(f"{name}:"))
+        return found
 
     def app(self) -> BoundedGraph:
         return bounded(self.graph, self.loops, fan_out=self.fan_out)
@@ -69,9 +90,20 @@ def some(dice: random.Random, things: Iterable[Any], least: int = 0) -> list[Any
     return [thing for place, thing in enumerate(known) if place in chosen]
 
 
-def case(seed: int, *, forward_only: bool = False) -> Case:
-    """The graph of a seed; `forward_only` leaves its loops away, those of graphs inside it too."""
-    dice = random.Random(seed)
+def case(
+    seed: int,
+    dice: random.Random | None = None,
+    kinds: Sequence[str] = KINDS,
+    *,
+    forward_only: bool = False,
+    disguised: Callable[[random.Random, list[str]], Any] | None = None,
+) -> Case:
+    """The graph of a seed, or of given dice.
+
+    `forward_only` leaves its loops away, those of graphs inside it too; `disguised` makes the plain nodes' actions of
+    dice and the names of all nodes.
+    """
+    dice = dice or random.Random(seed)
     made = Case(seed, eager=dice.choice([1.0, 1.0, 0.9, 0.5]), busy=dice.random() < 0.5)
     size = dice.randint(2, 8)
     names = [f"n{place}" for place in range(size)]
@@ -89,11 +121,14 @@ def case(seed: int, *, forward_only: bool = False) -> Case:
         back = {name: [] for name in names}
     fails: list[tuple[str, list[str]]] = []
     for name in names:
-        kind = dice.choice(KINDS)
+        kind = dice.choice(kinds)
         made.features[kind] += 1
         if kind == "fails":
             fails.append((name, forward[name]))
-        _add(made, dice, kind, name, forward[name], back[name], _inside(dice, forward_only))
+        action = _inside(dice, forward_only)
+        if kind != "inside":
+            action = disguised and disguised(dice, names)
+        _add(made, dice, kind, name, forward[name], back[name], action)
     made.graph.add_edge(START, "n0")
     if size >= 3 and dice.random() < 0.3:
         made.graph.add_conditional_edges(START, lambda _: names[1], [names[1], END])
@@ -101,6 +136,7 @@ def case(seed: int, *, forward_only: bool = False) -> Case:
     if size >= 4 and dice.random() < 0.4:
         *starts, end = sorted(dice.sample(range(size), dice.choice([3, 3, 4])))
         made.graph.add_edge([names[start] for start in starts], names[end])
+        made.edges |= {(names[start], names[end]) for start in starts}
         made.features["join"] += 1
     for name, targets in fails:
         handler = made.graph.nodes[made.graph.nodes[name].error_handler_node or ""]
@@ -110,10 +146,13 @@ def case(seed: int, *, forward_only: bool = False) -> Case:
 
 
 def _add(
-    made: Case, dice: random.Random, kind: str, name: str, forward: list[str], back: list[str], inside: Any
+    made: Case, dice: random.Random, kind: str, name: str, forward: list[str], back: list[str], action: Any
 ) -> None:
     """A node of a kind, with its ways on and back."""
+    alone = back if kind in GRADED else []
+    back = [target for target in back if target not in alone]
     graph, ways = made.graph, [*forward, *back]
+    made.edges |= {(name, target) for target in (*ways, *alone)}
     deferred = dice.random() < 0.08
     made.features["deferred"] += deferred
     for target in forward if "sends" in kind else ():
@@ -121,7 +160,10 @@ def _add(
     gotos = _gotos(made, kind, name, forward, back)
 
     def plain(_state: State, config: RunnableConfig) -> dict[str, Any]:
-        return {"log": [name], "limit": made.dice(f"{name} limit", config).randint(0, 9)}
+        made.again(name, back if kind == "static" else [], config)
+        counters = [loop.counter for loop in made.loops if name in made.spoiling and loop.counter]
+        nonsense = dict(zip(counters, (-5, 10**6, 0, -1), strict=False))
+        return {"log": [name], "limit": made.dice(f"{name} limit", config).randint(0, 9), **nonsense}
 
     def commanding(state: State, config: RunnableConfig) -> Any:
         found = gotos(config)
@@ -141,12 +183,24 @@ def _add(
     if kind == "fails":
         graph.add_node(name, **_failing(made, name, plain, forward), defer=deferred)
     else:
-        graph.add_node(name, inside if kind == "inside" else plain, defer=deferred)
-    if kind == "static":
+        graph.add_node(name, action or plain, defer=deferred)
+    for target in alone:
+        graph.add_conditional_edges(name, _grader(made, name, target), [target, END])
+    if kind.startswith("static"):
         for target in ways:
             graph.add_edge(name, target)
     else:
         graph.add_conditional_edges(name, route, [*ways, END])
+
+
+def _grader(made: Case, name: str, target: str) -> Callable[[State, RunnableConfig], str]:
+    """A router that knows one way back."""
+
+    def grade(_state: State, config: RunnableConfig) -> str:
+        return (made.again(name, [target], config, made.dice(f"{name} {target}", config)) or [END])[0]
+
+    grade.__name__ = f"grade_{target}"  # LangGraph names a node's routers after their functions
+    return grade
 
 
 def _gotos(
@@ -157,7 +211,7 @@ def _gotos(
 
     def by_name(config: RunnableConfig) -> list[Any]:
         mine = made.dice(name, config)
-        return some(mine, forward, least) + [target for target in back if mine.random() < made.eager]
+        return some(mine, forward, least) + made.again(name, back, config, mine)
 
     def by_send(config: RunnableConfig) -> list[Any]:
         mine = made.dice(name, config)
@@ -167,7 +221,7 @@ def _gotos(
             most = made.fan_out[target] - named
             chosen += [Send(target, {"log": []})] * (most if made.busy else mine.randint(0, most))
             chosen += [target] * named
-        return chosen + [target for target in back if mine.random() < made.eager]
+        return chosen + made.again(name, back, config, mine)
 
     return by_send if "sends" in kind else by_name
 
@@ -231,16 +285,22 @@ def _loops(made: Case, dice: random.Random, names: list[str], back: dict[str, li
         )  # fmt: skip
 
 
-def run(seed: int) -> str:
-    """Run the graph of a seed, and fail where it exceeds its certificate; the nodes of each superstep.
+def hold_within_certificate(made: Case, app: BoundedGraph, *, asynchronous: bool = False) -> shapes.Watched:
+    """Run a graph that was made, and fail where it exceeds its certificate.
 
     Plain LangGraph's ``debug`` stream says what ran; it raises if the derived step limit is exceeded.
     """
-    made = case(seed)
-    app, given = shapes.show_gates(made.app()), {"log": []}
-    seen = shapes.watch(app, given) if seed % 4 else asyncio.run(shapes.watch_async(app, given))
+    given = {"log": []}
+    shapes.show_gates(app)
+    seen = asyncio.run(shapes.watch_async(app, given)) if asynchronous else shapes.watch(app, given)
     for name, count in made.handled.items():
         seen.handled[app.builder.nodes[name].error_handler_node or ""] += count
-    assert app.certificate.max_node_runs is not None, seed
-    seen.hold_within(app.certificate, len(seen.inside), "seed", seed)
-    return seen.path
+    assert app.certificate.max_node_runs is not None, made.seed
+    seen.hold_within(app.certificate, len(seen.inside), "seed", made.seed)
+    return seen
+
+
+def run(seed: int) -> str:
+    """Run the graph of a seed within its certificate; the nodes of each superstep."""
+    made = case(seed)
+    return hold_within_certificate(made, made.app(), asynchronous=seed % 4 == 0).path

@@ -5,7 +5,7 @@ from typing_extensions import TypedDict
 from langchain_core.messages import AIMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 from loopwright import Loop, bounded
 from loopwright.testing import ScriptedChatModel
 
@@ -26,6 +26,8 @@ class Draft(TypedDict, total=False):
 def write(state: Draft):
     if state["topic"] == "fire":
         raise RuntimeError("the paper burns")
+    if state["topic"] == "torn":
+        return [Command(update={"topic": each}) for each in "ab"]
     return {"drafts": state.get("drafts", 0) + 1}
 
 writing = StateGraph(Draft)

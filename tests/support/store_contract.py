@@ -87,10 +87,11 @@ class StoreContract:
         store.put([contribution("a", "first")])
         good, wrong = contribution("b", "second"), contribution("c", "third")
         before = store.revision()
-        with pytest.raises(StoreError, match="nowhere::0"):
-            store.put(
-                [good, Contribution(document=wrong.document, passages=wrong.passages, entities={"nowhere::0": ("x",)})]
-            )
+        nowhere = Contribution(document=wrong.document, passages=wrong.passages, entities={"nowhere::0": ("x",)})
+        foreign = Contribution(document=wrong.document, passages=contribution("d", "fourth").passages)
+        for bad, stray in ((nowhere, "nowhere::0"), (foreign, "d::0")):
+            with pytest.raises(StoreError, match=f"'c' comes with '{stray}'"):
+                store.put([good, bad])
         assert list(store.digests()) == ["a"]
         assert store.revision() == before
 

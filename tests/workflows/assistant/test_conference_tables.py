@@ -141,7 +141,7 @@ def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog
     assert [record.title for record in read.records] == ["A", "C"]
     assert read.problems == (
         "a.csv, line 3: the row has 5 cells, the header 3; quote cells that hold ','; it was left out",
-        "a.csv, line 5: a quote is never closed, so all until line 6 is in the last cell of this row",
+        "a.csv, line 6: all until line 6 is in the last cell of line 5, whose quote is never closed; it was left out",
         "a.csv, line 4: has no title or name and was left out",
     )
     assert "a.csv: columns that were not used: shoe size" in caplog.text

@@ -23,12 +23,6 @@ def blurred(rgb: np.ndarray) -> np.ndarray:
     return cv2.GaussianBlur(rgb, (0, 0), 3)
 
 
-def moved(rgb: np.ndarray) -> np.ndarray:
-    kernel = np.zeros((15, 15), np.float32)
-    kernel[7] = 1 / 15
-    return cv2.filter2D(rgb, -1, kernel)
-
-
 def noisy(rgb: np.ndarray, sigma: float = 18) -> np.ndarray:
     return np.clip(rgb + np.random.default_rng(7).normal(0, sigma, rgb.shape), 0, 255).round().astype(np.uint8)
 
@@ -38,7 +32,7 @@ def darker(rgb: np.ndarray) -> np.ndarray:
 
 
 MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "gaussian blur": blurred, "motion blur": moved, "gaussian noise": noisy,
+    "gaussian blur": blurred, "motion blur": partial(cv2.blur, ksize=(15, 1)), "gaussian noise": noisy,
     "jpeg": partial(recoded, quality=15), "underexposure": darker,
 }  # fmt: skip
 KINDS = [kind if kind != "motion blur" else pytest.param(kind, marks=pytest.mark.slow) for kind in MADE]

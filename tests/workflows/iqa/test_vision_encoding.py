@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from odd_images import ODD, Odd
 from PIL import Image, PngImagePlugin
 
 from loopwright.workflows.iqa.sources.images import load_image
@@ -51,3 +52,16 @@ def test_what_a_file_tells_beside_its_pixels_is_not_sent(tmp_path, where):
     content, kind, _ = encode(image, 1568)
     assert b"Anna" not in content and kind == "image/png"
     assert np.array_equal(decoded(content), image.rgb)
+
+
+@pytest.mark.parametrize("odd", [odd for odd in ODD if odd.error is None], ids=lambda odd: ascii(odd.name[:40]))
+def test_whatever_it_is_the_very_pixels_that_are_measured_are_sent(tmp_path, odd: Odd):
+    path = tmp_path / odd.name
+    odd.make(path)
+    image = load_image(path)
+    content, kind, _ = encode(image, 1568)
+    assert np.array_equal(decoded(content), image.rgb)
+    sent = Image.open(io.BytesIO(content))
+    assert sent.get_format_mimetype() == kind
+    plain = kind == "image/jpeg" and sent.mode in ("RGB", "L") and content == path.read_bytes()
+    assert plain or kind == "image/png"

@@ -96,29 +96,6 @@ def test_the_schema_reaches_the_provider_in_its_own_way(server):
     assert '"object"' in named and "motion blur" in named
 
 
-@pytest.mark.matrix(4)
-@pytest.mark.parametrize("odd", ["rotated", "webp", "alpha", "cmyk"])
-def test_whatever_else_arrives_as_the_very_pixels_that_are_measured(server, tmp_path, odd):
-    photograph = Image.open(sample_path("harbour")).convert("RGB").crop((40, 60, 200, 180))
-    path = tmp_path / "odd.png"
-    if odd == "rotated":
-        exif = Image.Exif()
-        exif[0x0112] = 6
-        photograph.save(path := tmp_path / "odd.jpg", exif=exif)
-    elif odd == "webp":
-        photograph.save(path := tmp_path / "odd.webp", quality=80)
-    elif odd == "alpha":
-        photograph.putalpha(Image.linear_gradient("L").resize(photograph.size))
-        photograph.save(path)
-    else:
-        photograph.convert("CMYK").save(path := tmp_path / "odd.jpg")
-    planned(server, path)
-    ((kind, content),) = server.images()
-    assert kind in (None, "image/png")
-    assert Image.open(io.BytesIO(content)).format == "PNG"
-    assert np.array_equal(pixels(content), load_image(path).rgb)
-
-
 @pytest.mark.matrix(2)
 def test_located_objects_are_shown_apart_to_the_summarizer(server):
     path = sample_path("harbour")
