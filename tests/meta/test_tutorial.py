@@ -34,13 +34,15 @@ def module(name: str) -> Any:
         return importlib.import_module(name)
 
 
-def explained() -> list[str]:
-    table = (ROOT / "docs/what-the-proof-means.md").read_text().partition("| assumption |")[2].partition("\n\n")[0]
-    return [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
+def rows_of(document: Path, first: str) -> list[list[str]]:
+    """The cells of the table whose first column has this title."""
+    table = document.read_text().partition(f"| {first} |")[2].partition("\n\n")[0]
+    return [line.removeprefix("| ").split(" | ") for line in table.splitlines()[2:]]
 
 
 def test_the_explained_assumptions_are_all_that_the_program_can_make():
-    assert sorted(explained()) == sorted(texts_in_the_source())
+    explained = [cells[0] for cells in rows_of(ROOT / "docs/what-the-proof-means.md", "assumption")]
+    assert sorted(explained) == sorted(texts_in_the_source())
 
 
 def texts_in_the_source() -> list[str]:
@@ -52,12 +54,10 @@ def texts_in_the_source() -> list[str]:
     return ["".join(part.value if isinstance(part, ast.Constant) else "..." for part in each) for each in parts]
 
 
-def declarations() -> list[str]:
-    table = TUTORIAL.read_text().partition("| You fear that |")[2].partition("\n\n")[0]
-    return [re.findall(r"`(.+?)`", line.split(" | ")[1])[0] for line in table.splitlines()[2:]]
+FEARS = rows_of(TUTORIAL, "You fear that")
 
 
-@pytest.mark.parametrize("declaration", declarations())
+@pytest.mark.parametrize("declaration", [re.findall(r"`(.+?)`", cells[1])[0] for cells in FEARS])
 def test_what_the_table_of_fears_declares_can_be_declared(declaration):
     names = {name: getattr(loopwright, name) for name in loopwright.__all__}
     if re.match(r"\w+=", declaration):

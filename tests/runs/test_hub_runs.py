@@ -240,7 +240,7 @@ async def test_a_run_that_cannot_be_kept_has_not_ended_and_goes_on_from_what_is_
         live = await hub.start("walk", {**ASKED, "hold": "check"})
         await until(lambda: desk.waiting["check"])
         # What happened so far is kept in parts: a moment later than it happens.
-        await until(lambda: '"node":"check"' in hub.store.events(live.id)[-1].data)
+        await until(lambda: ['"node":"check"' in each.data for each in hub.store.events(live.id)[-1:]] == [True])
         following = asyncio.create_task(log(hub, live.id))
         monkeypatch.setattr(hub.store, "write", Mock(side_effect=StoreError("it is locked")))
         if ends == "cancelled":

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import postgres
-from crashing_record import read_log
 
 Kill = Mapping[str, Any]
 """What a line of the log must hold for the process to die after writing it; see `Record`."""
@@ -87,7 +86,8 @@ class CrashingRun:
     @property
     def log(self) -> list[dict[str, Any]]:
         """What all attempts noted."""
-        return read_log(self.folder / "log") if (self.folder / "log").exists() else []
+        log = self.folder / "log"
+        return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
 
     def attempt(self, kill: Kill | None = None, seconds: float = 0) -> bool:
         """Start one process, from the input or from the last checkpoint; whether it came to its end.

@@ -104,9 +104,3 @@ class Record:
         self.note(f"saving {kind}", **fields)
         yield
         self.note(f"saved {kind}", **fields)
-
-
-def read_log(path: Any) -> list[dict[str, Any]]:
-    """The lines of a log."""
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]

@@ -111,11 +111,6 @@ def same(shown: str, printed: str) -> bool:
     return doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
 
 
-def without_ending_blanks(text: str) -> str:
-    """The text without blanks at the ends of its lines and around it."""
-    return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").splitlines())
-
-
 @dataclass
 class Reader:
     """Somebody who follows a document from top to bottom.
@@ -179,7 +174,8 @@ class Reader:
     def compare(self, block: Block, shown: str, printed: str) -> None:
         """Tell where what was printed is not what is shown. Where nothing is shown, anything may be printed."""
         if shown.strip() and not same(shown, self.as_written(printed)):
-            self.told(block, shown, without_ending_blanks(self.as_written(printed)))
+            lines = self.as_written(printed).strip("\n").splitlines()
+            self.told(block, shown, "".join(f"{line.rstrip()}\n" for line in lines))
 
     def run_python(self, block: Block) -> str:
         """Run a Python block after those before it; where it prints nothing, its last value is shown as in a notebook."""

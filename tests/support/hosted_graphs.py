@@ -137,7 +137,8 @@ class Walk(Workflow):
 
     def build(self, services: Any) -> BoundedGraph:
         edges = "START-plan plan-left plan-right left+right-check check?plan check?answer answer-END"
-        made = graph(edges, State, {"check": _content}, **{node: self._node(node) for node in (*PATH, "answer")})
+        routes = {"check": lambda state: "answer" if state["rounds"] >= state["given"].get("rounds", 1) else "plan"}
+        made = graph(edges, State, routes, **{node: self._node(node) for node in (*PATH, "answer")})
         loop = Loop(
             name="again", target="plan", sources=("check",), limit=3, exhausted="answer", history="past",
             reason=lambda state: f"round {state.get('rounds')} is not enough",
@@ -191,10 +192,6 @@ class Walk(Workflow):
         return update
 
 
-def _content(state: State) -> str:
-    return "answer" if state["rounds"] >= state["given"].get("rounds", 1) else "plan"
-
-
 @asynccontextmanager
 async def opened(folder: Path, *workflows: Workflow, saver: str = "sqlite", **options: Any) -> AsyncIterator[RunHub]:
     """A hub on real stores in a folder (`saver`: sqlite, json, memory); what runs when it is left is ended at once."""
@@ -216,11 +213,11 @@ async def ran(hub: RunHub, given: Mapping[str, Any], workflow: str = "walk", **o
     return await hub.until_ended((await hub.start(workflow, given, **options)).id)
 
 
-async def log(hub: RunHub, run_id: str, channel: Channel = "run", after: int = 0) -> list[KeptEvent]:
+async def log(hub: RunHub, run_id: str, channel: Channel = "run") -> list[KeptEvent]:
     """All events of a run to its end."""
     found: list[KeptEvent] = []
     while True:
-        part = await hub.follow(run_id, channel, found[-1].seq if found else after)
+        part = await hub.follow(run_id, channel, found[-1].seq if found else 0)
         found += part.events
         if part.ended:
             return found

@@ -1,13 +1,11 @@
-"""Kept runs made by hand: records, events, and a graph, for what is learnt from runs."""
+"""Kept runs made by hand, records and events, for what is learnt from runs."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, TypedDict
 
-from shapes import graph, loop
+from run_histories import BEGIN, a_run
 
-from loopwright import bounded
-from loopwright.diagram.shown import ShownGraph, shown_graph
 from loopwright.engine.events.schema import (
     ModelCalled,
     NodeFinished,
@@ -18,10 +16,7 @@ from loopwright.engine.events.schema import (
     StateSaved,
 )
 from loopwright.runs.schemas import LoopPasses, Parent, RunRecord
-from loopwright.runs.store import KeptEvent, NewEvents, RunStore
 from loopwright.workflows.api import Citation, Outcome
-
-BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def run_record(run_id: str = "run-1", **changes: Any) -> RunRecord:
@@ -33,12 +28,9 @@ def run_record(run_id: str = "run-1", **changes: Any) -> RunRecord:
         citations=changes.pop("citations", ()),
     )
     fields: dict[str, Any] = {
-        "id": run_id,
         "workflow": "writer",
         "title": "Which colour?",
-        "status": "finished",
         "outcome_status": outcome.status,
-        "started_at": BEGAN,
         "seconds": 1.0,
         "input": {"question": "Which colour?"},
         "outcome": outcome,
@@ -46,11 +38,11 @@ def run_record(run_id: str = "run-1", **changes: Any) -> RunRecord:
     }
     loops = fields.get("loops", ())
     fields.setdefault("passes", {loop.loop: loop.passes for loop in loops})
-    return RunRecord(**fields)
+    return a_run(run_id, **fields)
 
 
-def loop_passes(passes: int, loop: str = "retry", **fields: Any) -> LoopPasses:
-    return LoopPasses(loop=loop, passes=passes, **{"limit": 2, **fields})
+def loop_passes(passes: int, **fields: Any) -> LoopPasses:
+    return LoopPasses(loop="retry", passes=passes, **{"limit": 2, **fields})
 
 
 def counterfactual(parent: str, loop: str = "retry", checkpoint: str = "c1") -> Parent:
@@ -72,7 +64,7 @@ def path_events(
     nodes: Sequence[str], *, resumed: bool = False, calls: dict[int, Call] | None = None, prefix: str = "c"
 ) -> list[RunEvent]:
     """The events of a run through these nodes, a second and a checkpoint each, with calls of models within some."""
-    at, events = BEGAN, list[RunEvent]()
+    at, events = BEGIN, list[RunEvent]()
     events.append(RunStarted(at=at, graph="writer", thread_id="run-1", resumed=resumed))
     for number, node in enumerate(nodes):
         events.append(NodeStarted(at=at, node=node, task_id=str(number), visit=1))
@@ -89,19 +81,3 @@ def path_events(
         events.append(StateSaved(at=at, step=number, checkpoint_id=f"{prefix}{number}", next=following))
     events.append(RunFinished(at=at, seconds=float(len(nodes)), stop_reason=None))
     return events
-
-
-def small_graph() -> ShownGraph:
-    """A graph with one loop."""
-    made = graph("START-write write-check check?write check?END")
-    return shown_graph(bounded(made, loops=[loop("retry", "check", "write", 2)]))
-
-
-def keep(store: RunStore, run: RunRecord, events: Sequence[RunEvent], client: Sequence[KeptEvent] = ()) -> None:
-    """Put a run with its events into a history."""
-    kept = [KeptEvent(number, event.type, event.model_dump_json()) for number, event in enumerate(events, 1)]
-    store.create(run, small_graph())
-    store.write(
-        [run.model_copy(update={"events": len(kept)})],
-        [NewEvents(run.id, "run", kept), NewEvents(run.id, "client", client)],
-    )

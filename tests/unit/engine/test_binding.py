@@ -325,19 +325,12 @@ def test_a_first_visit_is_free_whatever_the_source_may_ask_for() -> None:
     assert app.invoke({"log": []})["log"] == ["check", "work", "check", "work", "check"]
 
 
-def two_sources() -> StateGraph[Any]:
-    """``work`` goes to the nodes that ``plan`` names; each wants another pass."""
-    edges = "START-work work?a work?b a?work b?work after_a-END after_b-END"
-    return shapes.graph(edges, routes={"work": lambda state: list(state["plan"])})
-
-
-BY_SOURCE = {"a": "after_a", "b": "after_b"}
-
-
 def test_requests_of_an_abandoned_run_do_not_steer_the_next_one() -> None:
     """The first run stops between the note of who asked and the gate; the second asks from elsewhere."""
-    declared = loop(sources=("a", "b"), limit=0, exhausted=BY_SOURCE)
-    app = bounded(two_sources(), [declared], checkpointer=InMemorySaver())
+    declared = loop(sources=("a", "b"), limit=0, exhausted={"a": "after_a", "b": "after_b"})
+    edges = "START-work work?a work?b a?work b?work after_a-END after_b-END"
+    made = shapes.graph(edges, routes={"work": lambda state: list(state["plan"])})
+    app = bounded(made, [declared], checkpointer=InMemorySaver())
     app.invoke({"log": [], "plan": "a"}, HERE, interrupt_before=["loop.again"])
     assert app.get_state(HERE).next == ("loop.again",)
     assert app.invoke({"log": [], "plan": "b"}, HERE)["log"][-2:] == ["b", "after_b"]

@@ -46,6 +46,11 @@ class Calls:
         return work
 
 
+@pytest.fixture
+def calls() -> Calls:
+    return Calls()
+
+
 def looped(calls: Calls) -> StateGraph[Any]:
     """``think -> check -> think ...``, and an ``answer`` that calls the model too."""
     return shapes.graph(f"{EDGES} answer-END", think=calls.node("think"), answer=calls.node("answer"))
@@ -95,8 +100,7 @@ def test_tokens_are_estimated_where_the_provider_does_not_say() -> None:
     assert final["stop_reason"]["resource"] == "tokens"
 
 
-def test_a_model_without_a_price_ends_a_run_with_a_money_budget_and_is_named() -> None:
-    calls = Calls()
+def test_a_model_without_a_price_ends_a_run_with_a_money_budget_and_is_named(calls: Calls) -> None:
     budget = Budget(money=1.0, price=lambda _model, _usage: None)
     final = ran(bounded(looped(calls), [endless(exhausted="answer")], budget=budget))
     assert calls.made == 1
@@ -120,8 +124,7 @@ def test_calls_that_langchain_does_not_see_can_be_recorded(budget: Budget, resou
     record_usage(Usage(calls=1))  # outside of a run it does nothing
 
 
-def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
-    calls = Calls()
+def test_nothing_goes_round_any_more_behind_the_fallback(calls: Calls) -> None:
     graph = looped(calls)
     graph.add_edge("answer", "check")
     app = bounded(graph, [endless(exhausted=END)], budget=Budget(model_calls=3, exhausted="answer"))
@@ -130,8 +133,7 @@ def test_nothing_goes_round_any_more_behind_the_fallback() -> None:
     assert final["stop_reason"]["loop"] == "run"
 
 
-def test_a_loops_budget_counts_from_its_first_request() -> None:
-    calls = Calls()
+def test_a_loops_budget_counts_from_its_first_request(calls: Calls) -> None:
     final = ran(bounded(looped(calls), [endless(budget=Budget(tokens=300), exhausted="answer")]))
     # One visit before the first request, then three passes of 100 tokens; the next request is refused.
     assert final["log"] == ["think", "check"] * 4 + ["answer"]
@@ -165,9 +167,7 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
         assert final["log"] == ["answer"]
 
 
-def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_same() -> None:
-    calls = Calls()
-
+def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_same(calls: Calls) -> None:
     def swallows(_state: State) -> State:
         for _ in range(5):
             try:
@@ -213,9 +213,7 @@ async def test_a_call_from_a_nodes_own_event_loop_is_noted(tmp_path: Any) -> Non
         assert "stop_reason" in (await arun(app, Command(resume=True), thread_id="t")).state
 
 
-def test_an_error_that_does_not_come_of_a_refusal_is_raised() -> None:
-    calls = Calls()
-
+def test_an_error_that_does_not_come_of_a_refusal_is_raised(calls: Calls) -> None:
     def swallows(_state: State) -> State:
         try:
             calls.model.invoke("think")
@@ -238,8 +236,7 @@ def to_the_end(app: Any) -> Any:
     return final
 
 
-def test_a_resumed_run_has_what_is_left_of_its_budget() -> None:
-    calls = Calls()
+def test_a_resumed_run_has_what_is_left_of_its_budget(calls: Calls) -> None:
     graph = looped(calls)
     graph.nodes["check"].runnable.func = lambda _s: interrupt("go on?") and {"log": ["check"]}
     app = bounded(graph, [endless()], budget=Budget(model_calls=4, exhausted="answer"), checkpointer=InMemorySaver())
@@ -249,9 +246,7 @@ def test_a_resumed_run_has_what_is_left_of_its_budget() -> None:
 
 @pytest.mark.parametrize("inside", [False, True], ids=["by a snapshot's config", "in one place for all tasks"])
 @pytest.mark.parametrize(("by", "made"), [({"model_calls": 5}, 5), ({"seconds": 0.5}, 3)])
-def test_a_node_that_asks_has_what_is_left_when_it_is_answered(inside: bool, by: Any, made: int) -> None:
-    calls = Calls()
-
+def test_a_node_that_asks_has_what_is_left_when_it_is_answered(calls: Calls, inside: bool, by: Any, made: int) -> None:
     def ask(_state: State) -> State:
         asked = [calls.model.invoke("think") for _ in range(3)]
         clock.sleep(1)
@@ -304,8 +299,7 @@ def test_what_a_run_spends_is_not_written_to_a_thread_that_it_updates() -> None:
     assert other.invoke(None, place)["log"].count("think") == 2
 
 
-def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
-    calls = Calls()
+def test_a_fork_has_what_was_left_at_its_checkpoint(calls: Calls) -> None:
     app = bounded(
         looped(calls), [endless()], budget=Budget(model_calls=4, exhausted="answer"), checkpointer=InMemorySaver()
     )
@@ -317,8 +311,7 @@ def test_a_fork_has_what_was_left_at_its_checkpoint() -> None:
     assert final["log"][-1] == "answer"
 
 
-async def test_a_command_that_opens_a_turn_has_the_whole_of_every_bound() -> None:
-    calls = Calls()
+async def test_a_command_that_opens_a_turn_has_the_whole_of_every_bound(calls: Calls) -> None:
     loop = endless(limit=2, counter="count", history="past", exhausted="answer")
     app = bounded(looped(calls), loop, budget=Budget(model_calls=4), checkpointer=InMemorySaver())
     turn = Command(goto="think", update={"log": ["turn"]})

@@ -26,10 +26,6 @@ def sends(*targets: str) -> Callable[[State], Any]:
     return lambda _state: [Send(target, {"log": []}) for target in targets]
 
 
-def by_command(*targets: str) -> Callable[[State], Any]:
-    return lambda _state: Command(goto=[Send(target, {"log": []}) for target in targets])
-
-
 def map_reduce(route: Any) -> StateGraph[Any]:
     """``plan`` sends to ``work``; ``merge`` takes what comes."""
     return shapes.graph("START-plan plan?work work-merge", routes={"plan": route})
@@ -40,8 +36,7 @@ def planned(plan: Any) -> StateGraph[Any]:
 
 
 def by_parent(width: int) -> Any:
-    inner = shapes.graph("START-x", x=lambda _: Command(graph=Command.PARENT, goto=[Send("work", {"log": []})] * width))
-    return inner.compile()
+    return shapes.graph("START-x", x=lambda _: Command(graph=Command.PARENT, goto=cut(width))).compile()
 
 
 def cut(width: int) -> list[Send]:
@@ -50,7 +45,7 @@ def cut(width: int) -> list[Send]:
 
 MADE: dict[str, Callable[[int], StateGraph[Any]]] = {
     "router": lambda width: map_reduce(sends(*["work"] * width)),
-    "command": lambda width: planned(by_command(*["work"] * width)),
+    "command": lambda width: planned(lambda _: Command(goto=cut(width))),
     "parent command": lambda width: planned(by_parent(width)),
     "a helper makes the sends": lambda width: map_reduce(lambda _: cut(width)),
 }

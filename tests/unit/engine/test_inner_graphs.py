@@ -10,7 +10,7 @@ import pytest
 import shapes
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
-from langgraph.graph import END, MessagesState, StateGraph
+from langgraph.graph import END, MessagesState
 from langgraph.prebuilt import ToolNode
 from shapes import State
 
@@ -24,36 +24,10 @@ def worker(name: str = "work") -> Any:
     return shapes.graph(f"START-{name} {name}?{name} {name}?END").compile()
 
 
-def in_sequence() -> StateGraph[Any]:
-    return shapes.graph("START-one one-two", one=worker(), two=worker())
-
-
-def by_closure() -> StateGraph[Any]:
-    inner: Any = UserDict(team=namedtuple("Team", "worker")(worker()))  # as deep agents keep their subagents
-
-    def call(_state: State) -> dict[str, Any]:
-        inner.data["called"] = ["end"]
-        return {"log": inner["team"].worker.invoke({"log": []})["log"]}
-
-    return shapes.graph("START-call call-end", call=call, end=lambda _: {"log": inner.data["called"]})
-
-
-def by_tool() -> StateGraph[Any]:
-    inner = worker()
-    calls = iter([AIMessage("", tool_calls=[{"name": "ask_worker", "args": {}, "id": "1"}])])
-
-    @tool
-    def ask_worker() -> str:
-        """Let the worker work."""
-        return " ".join(inner.invoke({"log": []})["log"])
-
-    nodes: Any = {"model": lambda _: {"messages": [next(calls)]}, "tools": ToolNode([ask_worker])}
-    return shapes.graph("START-model model-tools", MessagesState, **nodes)
-
-
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_limit_bounds_graphs_that_are_nodes(mode: str) -> None:
-    app = bounded(in_sequence(), limit=2, fallback=shapes.note("fallback"))  # nothing of its own goes round
+    made = shapes.graph("START-one one-two", one=worker(), two=worker())
+    app = bounded(made, limit=2, fallback=shapes.note("fallback"))  # nothing of its own goes round
     final = app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
     # "one" hands its whole log on, and "two" starts from it.
     assert final["log"].count("work") <= 3 * 4
@@ -62,11 +36,15 @@ async def test_a_limit_bounds_graphs_that_are_nodes(mode: str) -> None:
 
 
 def test_a_limit_bounds_graphs_that_a_function_holds() -> None:
-    made = by_closure()
+    inner: Any = UserDict(team=namedtuple("Team", "worker")(worker()))  # as deep agents keep their subagents
+
+    def call(_state: State) -> dict[str, Any]:
+        inner.data["called"] = ["end"]
+        return {"log": inner["team"].worker.invoke({"log": []})["log"]}
+
+    made = shapes.graph("START-call call-end", call=call, end=lambda _: {"log": inner.data["called"]})
     assert bounded(made, limit=2).invoke({"log": []})["log"] == ["work"] * 3 + ["end"]
-    function: Any = made.nodes["call"].runnable
-    held = dict(zip(function.func.__code__.co_freevars, function.func.__closure__, strict=True))["inner"].cell_contents
-    assert type(held["team"].worker).__name__ == "CompiledStateGraph"  # the original is as it was
+    assert type(inner["team"].worker).__name__ == "CompiledStateGraph"  # the original is as it was
 
 
 def test_a_limit_bounds_graphs_that_a_functions_defaults_hold() -> None:
@@ -92,7 +70,17 @@ def test_a_warning_names_a_graph_that_no_limit_reaches(
 
 
 def test_a_limit_bounds_graphs_that_a_tool_holds() -> None:
-    final = bounded(by_tool(), limit=2).invoke({"messages": []})
+    inner = worker()
+    calls = iter([AIMessage("", tool_calls=[{"name": "ask_worker", "args": {}, "id": "1"}])])
+
+    @tool
+    def ask_worker() -> str:
+        """Let the worker work."""
+        return " ".join(inner.invoke({"log": []})["log"])
+
+    nodes: Any = {"model": lambda _: {"messages": [next(calls)]}, "tools": ToolNode([ask_worker])}
+    made = shapes.graph("START-model model-tools", MessagesState, **nodes)
+    final = bounded(made, limit=2).invoke({"messages": []})
     assert final["messages"][-1].content == "work work work"
 
 

@@ -45,10 +45,6 @@ def in_bare_thread(call: Callable[[], Any]) -> None:
     thread.join()
 
 
-def in_bare_loop(call: Callable[[], Any]) -> None:
-    in_bare_thread(lambda: asyncio.run(call()))
-
-
 def in_copied_context(call: Callable[[], Any]) -> None:
     context = contextvars.copy_context()
     in_bare_thread(lambda: context.run(call))
@@ -65,7 +61,7 @@ WAYS: dict[str, Callable[[ScriptedChatModel, RunnableConfig], Any]] = {
     "bare thread": lambda model, config: in_bare_thread(lambda: model.invoke("x", config)),
     "bare thread, streamed": lambda model, config: in_bare_thread(lambda: [*model.stream("x", config)]),
     "bare thread, batch": lambda model, config: in_bare_thread(lambda: model.batch(["x"], config)),
-    "bare loop": lambda model, config: in_bare_loop(lambda: model.ainvoke("x", config)),
+    "bare loop": lambda model, config: in_bare_thread(lambda: asyncio.run(model.ainvoke("x", config))),
     "copied context": lambda model, config: in_copied_context(lambda: model.invoke("x")),
     "both": lambda model, config: in_copied_context(lambda: model.invoke("x", config)),
 }

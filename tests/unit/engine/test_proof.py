@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.types import Command, RetryPolicy
-from shapes import State, graph, loop
+from shapes import graph, loop
 
 from loopwright.engine.bounds import bounded
 from loopwright.engine.proof.choice import choose, cycles_of
@@ -43,12 +43,9 @@ def test_a_graph_inside_may_jump_in_the_graph_around_it_whatever_is_declared(cal
 
 
 def test_assumptions_name_what_the_figures_rest_on() -> None:
-    called = graph("START-x").compile()
-
-    def calls_a_graph(_state: State) -> dict[str, Any]:
-        return called.invoke({"log": []})  # type: ignore[return-value]
-
-    made = graph("START-a a-b c-END", a={"retry_policy": RetryPolicy()}, b={"action": calls_a_graph})
+    called: Any = graph("START-x").compile()
+    calls_it = {"action": lambda _: called.invoke({"log": []})}
+    made = graph("START-a a-b c-END", a={"retry_policy": RetryPolicy()}, b=calls_it)
     made.add_conditional_edges("b", lambda s: s["log"][0])
     text = "; ".join(verify(made).assumptions)
     for part in ("own code ends", "retries of a are", "b calls 1 graph", "routers of b name no destinations", "resume"):

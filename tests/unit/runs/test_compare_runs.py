@@ -1,7 +1,8 @@
 """Two kept runs side by side, which came out better, and whether a loop helped."""
 
 import pytest
-from run_records import BEGAN, Call, citation, counterfactual, loop_passes, path_events, run_record
+from run_histories import BEGIN
+from run_records import Call, citation, counterfactual, loop_passes, path_events, run_record
 
 from loopwright.engine.events.schema import LoopDecided, StateSaved
 from loopwright.runs.compare import compare, judged
@@ -103,7 +104,7 @@ def test_citations_that_count_are_told_apart_by_what_they_quote():
 
 def test_states_are_those_that_the_runs_ended_with():
     told = ({"changed": {"query": "blue", "note": "x"}}, {"changed": {"query": "deep blue"}, "removed": ["note"]})
-    events = [StateSaved(at=BEGAN, step=step, checkpoint_id="c", next=[], **one) for step, one in enumerate(told)]
+    events = [StateSaved(at=BEGIN, step=step, checkpoint_id="c", next=[], **one) for step, one in enumerate(told)]
     comparison = compare(run_record("a"), events, run_record("b"), [])
     assert (comparison.a_state, comparison.b_state) == ({"query": "deep blue"}, {})
 

@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from run_records import BEGAN, counterfactual, keep, loop_passes, run_record
+from run_histories import BEGIN, shown
+from run_records import counterfactual, loop_passes, run_record
 
 from loopwright.runs.report import ENOUGH, loop_report, workflow_report
 from loopwright.runs.store import open_runs
@@ -46,7 +47,7 @@ def test_counts_costs_and_shares():
     runs = [
         run_record("a", loops=(loop_passes(0),), seconds=2.0, tokens=100, cost=1.0, model_calls=1),
         run_record("b", loops=(loop_passes(2, refused="exhausted", seconds=3.0, tokens=50, cost=0.5),), seconds=8.0,
-                   tokens=100, cost=1.0, model_calls=3, started_at=BEGAN + timedelta(days=1)),
+                   tokens=100, cost=1.0, model_calls=3, started_at=BEGIN + timedelta(days=1)),
         run_record("c", loops=(loop_passes(1, refused="stalled", limit=4),), seconds=None),
         run_record("d", status="failed"),
         run_record("e", status="cancelled"),
@@ -54,7 +55,7 @@ def test_counts_costs_and_shares():
     ]  # fmt: skip
     report = loop_report("writer", runs)
     assert (report.runs, report.left_out) == (4, 1)
-    assert (report.since, report.until) == (BEGAN, BEGAN + timedelta(days=1))
+    assert (report.since, report.until) == (BEGIN, BEGIN + timedelta(days=1))
     (row,) = report.loops
     assert (row.ended_by_itself, row.exhausted, row.stalled, row.over_budget, row.failed) == (1, 1, 1, 0, 1)
     assert (row.with_passes, row.passes, row.limits) == (2, 3, (2, 4))
@@ -122,7 +123,7 @@ def test_a_report_turns_over_all_parts_of_the_list(tmp_path, monkeypatch):
     monkeypatch.setattr("loopwright.runs.store.history.PART", 5)
     store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
     for run in went_round([2] * 8):
-        keep(store, run, [])
+        store.create(run, shown())
     report = workflow_report(store, "writer")
     store.close()
     assert report.runs == 8

@@ -61,10 +61,9 @@ def replanning(query: str = "Is the car noisy?", **more):
     )
 
 
-def chat(*script, repairs: int = 2) -> tuple[Services, ScriptedChatModel]:
+def chat(*script) -> tuple[Services, ScriptedChatModel]:
     model = ScriptedChatModel(*script)
-    config = IQAConfig.model_validate({"iqa": {"repairs": repairs}})
-    return Services(config, ModelRegistry({"planner": model})), model
+    return Services(IQAConfig(), ModelRegistry({"planner": model})), model
 
 
 def told(model: ScriptedChatModel, call: int = 0) -> dict:

@@ -4,7 +4,6 @@ import io
 import json
 import logging
 import traceback
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,11 +46,6 @@ def pixels(content: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
 
 
-def planned(server: ProviderServer, path: Path) -> PlannerOutput:
-    server.replies.append(Said(json.dumps({**PLAN, "required_tools": None})))
-    return planner_node({"query": "Rate the quality.", "image_path": str(path)}, services_on(server))["plan"]
-
-
 @pytest.mark.matrix
 def test_the_whole_pipeline_over_the_wire(server, caplog):
     image, reference = sample_path("harbour-blurred"), sample_path("harbour")
@@ -81,7 +75,8 @@ def test_the_whole_pipeline_over_the_wire(server, caplog):
 
 @pytest.mark.matrix
 def test_the_schema_reaches_the_provider_in_its_own_way(server):
-    planned(server, sample_path("harbour"))
+    server.replies.append(Said(json.dumps({**PLAN, "required_tools": None})))
+    planner_node({"query": "Rate the quality.", "image_path": str(sample_path("harbour"))}, services_on(server))
     (body,) = server.bodies
     sent = {
         "openai": lambda: body["response_format"]["json_schema"]["schema"],
