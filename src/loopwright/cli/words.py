@@ -51,6 +51,6 @@ def shown_count(what: str, wanted: bool) -> Generator[Callable[[int, int], None]
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), disable=not wanted) as bar:
+    with Progress(console=Console(stderr=True, quiet=not wanted), disable=not wanted) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -313,8 +313,9 @@ class Launcher(RunReader):
             models, graph = models_at_start(hosted), hosted.graph(self.saver)
         except ConfigError as error:
             raise InputError(str(error)) from error
+        title = shortened(" ".join(run.title.split()), LONGEST_TITLE)
         return graph, RunRecord(
-            id=run_id, workflow=hosted.name, title=shortened(run.title, LONGEST_TITLE), status="queued",
+            id=run_id, workflow=hosted.name, title=title, status="queued",
             started_at=datetime.now(UTC), input=plain(run.given, _INPUT), changes=changes, models=models,
             prompts=prompts_at_start(hosted),
         )  # fmt: skip

@@ -326,7 +326,7 @@ def _progress(wanted: bool) -> Generator[Callable[[IngestReport], None] | None]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not wanted) as bar:
+    with Progress(*columns, console=Console(stderr=True, quiet=not wanted), disable=not wanted) as bar:
         task = bar.add_task("reading", total=None)
 
         def show(progress: IngestReport) -> None:
