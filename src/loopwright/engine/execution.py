@@ -119,8 +119,12 @@ class Course:
     @property
     def may_open_a_turn(self) -> bool:
         """Whether it begins with a Command that opens a turn of its thread, if nothing of the last one is left."""
-        command = isinstance(self.input, Command) and self.input.resume is None
-        return command and self.graph.reports and not self._inside_a_task
+        return self._is_order and self.graph.reports and not self._inside_a_task
+
+    @property
+    def _is_order(self) -> bool:
+        """Whether it begins with a Command that answers no question."""
+        return isinstance(self.input, Command) and self.input.resume is None
 
     def begin(self, saved: CheckpointTuple | None, is_turn: bool) -> list[list[StateUpdate]]:
         """Get ready to run, from a checkpoint or, with a Command that opens a turn, behind it.
@@ -157,8 +161,7 @@ class Course:
             self.options["control"] = self.meter.control
         if graph.budget and (self.saver is None or isinstance(self.saver, _Lent)):
             self._lend_memory()
-        new = isinstance(self.input, Command) and self.input.resume is None
-        if saved is None or _ENDING not in saved.metadata or new or self._here.get("checkpoint_id"):
+        if saved is None or _ENDING not in saved.metadata or self._is_order or self._here.get("checkpoint_id"):
             return []
         self._stopped = json.loads(cast("Any", saved.metadata)[_ENDING])
         return self._dispatched(self.meter)

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
 from langchain_core.tracers.context import register_configure_hook
 
 from loopwright.engine.budget.budget import PriceTable, Usage
-from loopwright.engine.budget.meter import cut_off_usage
+from loopwright.engine.budget.meter import cut_off_usage, model_asked, reply_of
 
 
 class UsageRecorder(BaseCallbackHandler):
@@ -44,14 +44,12 @@ class UsageRecorder(BaseCallbackHandler):
 
     def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
         """Note which model is asked; LangChain calls this for chat models, too."""
-        known = (kwargs.get("metadata") or {}).get("ls_model_name") or (serialized or {}).get("name")
-        self._asked[run_id] = str(known or "unknown")
+        self._asked[run_id] = model_asked(serialized, kwargs.get("metadata"))
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Count its reply."""
         if model := self._asked.pop(run_id, None):
-            made = next((each for several in response.generations for each in several), None)
-            self.record(made.message if isinstance(made, ChatGeneration) else AIMessage(""), model=model)
+            self.record(reply_of(response), model=model)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Count a call that raised, or whose stream was broken off."""

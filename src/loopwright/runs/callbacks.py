@@ -10,12 +10,13 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, Generation, LLMResult
+from langchain_core.outputs import LLMResult
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable, Usage
+from loopwright.engine.budget.meter import model_asked, reply_of
 from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, listener, tasks_of
 from loopwright.engine.nodes.policy import TryAgain
 from loopwright.models.changes import prompt_in_use
@@ -92,7 +93,7 @@ class ModelCalls(BaseCallbackHandler):
         self, run_id: UUID, serialized: Any, metadata: dict[str, Any] | None, texts: list[tuple[str, str]]
     ) -> None:
         about, prompt = metadata or {}, prompt_in_use.get()
-        model = str(about.get("ls_model_name") or (serialized or {}).get("name") or "unknown")
+        model = model_asked(serialized, about)
         visit = str(about.get("langgraph_checkpoint_ns") or "")
         # The node of the run's own graph, also from within a graph inside of it.
         node = visit.partition("|")[0].partition(":")[0] or about.get("langgraph_node")
@@ -104,7 +105,7 @@ class ModelCalls(BaseCallbackHandler):
         self._asked[run_id] = time.monotonic(), called
 
     def _event(self, began: float, called: ModelCalled, response: LLMResult | None, error: str | None) -> ModelCalled:
-        message = _reply(response)
+        message = reply_of(response)
         usage = Usage.of(message)
         calls = message.tool_calls if isinstance(message, AIMessage) else []
         metered = not usage.unmetered_calls
@@ -129,12 +130,6 @@ def shown_messages(texts: list[tuple[str, str]]) -> list[ModelMessage]:
         head, tail = texts[: MESSAGES // 2], texts[-MESSAGES // 2 :]
         texts = [*head, ("system", f"… {left_out:,} more messages"), *tail]
     return [ModelMessage(role=role, content=shortened(text, most)) for role, text in texts]
-
-
-def _reply(response: LLMResult | None) -> BaseMessage:
-    nothing = Generation(text="")
-    first = next((each for several in (response.generations if response else ()) for each in several), nothing)
-    return first.message if isinstance(first, ChatGeneration) else AIMessage(first.text)
 
 
 model_calls: ContextVar[ModelCalls | None] = ContextVar("loopwright_model_calls", default=None)

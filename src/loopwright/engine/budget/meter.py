@@ -21,7 +21,8 @@ from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler, Callbacks
-from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, Generation, LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.errors import GraphDrained
@@ -253,8 +254,10 @@ class Meter(BaseCallbackHandler):
         Raises:
             GraphDrained: If the run's budget does not cover another call.
         """
-        known = (kwargs.get("metadata") or {}).get("ls_model_name") or (serialized or {}).get("name")
-        model, prompt_tokens = str(known or "unknown"), sum(len(prompt) for prompt in prompts) // 4
+        model, prompt_tokens = (
+            model_asked(serialized, kwargs.get("metadata")),
+            sum(len(prompt) for prompt in prompts) // 4,
+        )
         # That of the innermost run must agree before those around it count.
         inner = current_meter.get()
         meters = [*(inner if inner is not None and self in inner.around() else self).around()]
@@ -352,6 +355,18 @@ def meter_around(callbacks: Callbacks) -> Meter | None:
     if (meter := current_meter.get()) is not None:
         return meter
     return next((handler for handler in reversed(handlers_of(callbacks)) if isinstance(handler, Meter)), None)
+
+
+def model_asked(serialized: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None) -> str:
+    """The name of the model of a call, from what LangChain tells a callback handler when it begins."""
+    return str((metadata or {}).get("ls_model_name") or (serialized or {}).get("name") or "unknown")
+
+
+def reply_of(response: LLMResult | None) -> BaseMessage:
+    """What came of a call, from what LangChain tells a callback handler when it ends; an empty one for nothing."""
+    made = (each for several in (response.generations if response else ()) for each in several)
+    first = next(made, Generation(text=""))
+    return first.message if isinstance(first, ChatGeneration) else AIMessage(first.text)
 
 
 def cut_off_usage(error: BaseException | None) -> Usage | None:
