@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { formatAgo, formatBytes, formatCost, formatDuration, formatShare, formatTokens, plural } from '../src/lib/format';
+import { formatAgo, formatBytes, formatCost, formatDuration, formatOrigin, formatPasses, formatShare, formatTokens, plural } from '../src/lib/format';
 
 describe('formatDuration', () => {
   it.each([
@@ -58,6 +58,25 @@ describe('formatAgo', () => {
     [30 * 86_400, '2026-02-08'],
   ])('calls %s s before %s', (seconds, written) => expect(formatAgo(now - seconds * 1000, now)).toBe(written));
 });
+
+it.each([
+  ['fork', 0, 3, 'forked'],
+  ['turn', 0, 0, 'turn'],
+  ['counterfactual', 0, 0, 'without “mend”'],
+  ['counterfactual', 0, 3, '“mend” cut after 3 passes'], // of a fork that had taken them over
+  ['counterfactual', 1, 1, '“mend” cut after 1 pass'],
+  ['counterfactual', 4, undefined, '“mend” cut after 4 passes'],
+] as const)('calls a %s that keeps %s passes, of %s in all, %s', (kind, kept, mend, written) =>
+  expect(formatOrigin({ run_id: 'r', checkpoint_id: 'c', step: 1, kind, thread: null, loop: 'mend', kept, edited: [], passes: mend === undefined ? {} : { mend }, nodes: [] })).toBe(written),
+);
+
+it.each([
+  [4, null, '4'],
+  [4, 20, '4/20'],
+  [0, 0, '0/0'],
+  [4, 0, '4, cut'],
+  [6, 2, '6/2'], // of a loop within a loop, all its passes and the limit of each round
+])('writes %s passes of %s as %s', (spent, limit, written) => expect(formatPasses(spent, limit)).toBe(written));
 
 it('dates are those of the clock here', () => {
   const zone = process.env.TZ;

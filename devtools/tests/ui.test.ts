@@ -1,4 +1,4 @@
-import { fireEvent, render, screen, waitFor } from '@testing-library/svelte';
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
 import { tick } from 'svelte';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
@@ -8,13 +8,13 @@ import TokenDialog from '../src/components/TokenDialog.svelte';
 import DiffText from '../src/components/ui/DiffText.svelte';
 import JsonTree from '../src/components/ui/JsonTree.svelte';
 import Tabs from '../src/components/ui/Tabs.svelte';
-import { RunViewBuilder } from '../src/lib/model/run-view';
+import RunHeader from '../src/components/run/RunHeader.svelte';
 import { connection } from '../src/lib/stores/connection.svelte';
 import { router } from '../src/lib/stores/router.svelte';
 import { shortcuts } from '../src/lib/stores/shortcuts.svelte';
 import ModelsPage from '../src/pages/ModelsPage.svelte';
-import { serve } from './form/replies';
-import { logOf } from './model/logs';
+import { recordOf, serve } from './form/replies';
+import { logOf, viewOf } from './model/logs';
 
 beforeEach(() => {
   document.body.innerHTML = '';
@@ -61,47 +61,42 @@ describe('JsonTree', () => {
   });
 });
 
-describe('Tabs', () => {
-  it('are walked through with the arrow keys, round the ends too', async () => {
-    const tabs = ['one', 'two', 'three'].map((name) => ({ name, label: name }));
-    render(Tabs, { tabs, chosen: 'one', label: 'Parts' });
-    const chosen = (): string | null => screen.getByRole('tab', { selected: true }).textContent;
-    for (const [key, name] of [['ArrowRight', 'two'], ['End', 'three'], ['ArrowRight', 'one'], ['ArrowLeft', 'three'], ['Home', 'one']] as const) {
-      await fireEvent.keyDown(screen.getByRole('tablist'), { key });
-      await tick();
-      expect(chosen()).toBe(name);
-      expect(document.activeElement?.textContent).toBe(name);
-    }
-  });
+it('tabs are walked through with the arrow keys, round the ends too', async () => {
+  const tabs = ['one', 'two', 'three'].map((name) => ({ name, label: name }));
+  render(Tabs, { tabs, chosen: 'one', label: 'Parts' });
+  const chosen = (): string | null => screen.getByRole('tab', { selected: true }).textContent;
+  for (const [key, name] of [['ArrowRight', 'two'], ['End', 'three'], ['ArrowRight', 'one'], ['ArrowLeft', 'three'], ['Home', 'one']] as const) {
+    await fireEvent.keyDown(screen.getByRole('tablist'), { key });
+    await tick();
+    expect(chosen()).toBe(name);
+    expect(document.activeElement?.textContent).toBe(name);
+  }
 });
 
-describe('shortcuts', () => {
-  it.each([
-    ['[', {}, true],
-    ['[', { altKey: true }, true],
-    ['[', { altKey: true, ctrlKey: true }, true],
-    ['[', { ctrlKey: true }, false],
-    ['[', { altKey: true, metaKey: true }, false],
-    ['p', { altKey: true }, false],
-    ['p', { altKey: true, ctrlKey: true }, false],
-  ])('%s with %j', (key, held, taken) => {
-    const run = vi.fn();
-    const away = shortcuts.add([{ keys: key, text: '', run }]);
-    shortcuts.press(new KeyboardEvent('keydown', { key, ...held }));
-    away();
-    expect(run).toHaveBeenCalledTimes(taken ? 1 : 0);
-  });
+it.each([
+  ['[', {}, true],
+  ['[', { altKey: true }, true],
+  ['[', { altKey: true, ctrlKey: true }, true],
+  ['[', { ctrlKey: true }, false],
+  ['[', { altKey: true, metaKey: true }, false],
+  ['p', { altKey: true }, false],
+  ['p', { altKey: true, ctrlKey: true }, false],
+])('shortcut %s with %j', (key, held, taken) => {
+  const run = vi.fn();
+  const away = shortcuts.add([{ keys: key, text: '', run }]);
+  shortcuts.press(new KeyboardEvent('keydown', { key, ...held }));
+  away();
+  expect(run).toHaveBeenCalledTimes(taken ? 1 : 0);
 });
 
 it('events are sorted by what they tell, of each of them made once', async () => {
   let made = 0;
-  const builder = new RunViewBuilder();
-  builder.add(logOf(...Array.from({ length: 300 }, (_, index) => ({ type: 'told', kind: 'progress', node: 'a', data: {}, message: `m${(index * 7) % 300}` }))));
-  for (const { event } of builder.view.events) {
+  const view = viewOf(logOf(...Array.from({ length: 300 }, (_, index) => ({ type: 'told', kind: 'progress', node: 'a', data: {}, message: `m${(index * 7) % 300}` }))));
+  for (const { event } of view.events) {
     const said = (event as { message: string }).message;
     Object.defineProperty(event, 'message', { enumerable: true, get: () => ((made += 1), said) });
   }
-  render(EventTable, { live: builder.view, cursor: null, onseek: () => {} });
+  render(EventTable, { live: view, cursor: null, onseek: () => {} });
   made = 0;
   await fireEvent.click(screen.getByRole('button', { name: 'tells' }));
   expect(screen.getAllByRole('row')[1]?.textContent).toContain('message m0');
@@ -144,4 +139,20 @@ it('DiffText marks what is gone and what is new for screen readers too', () => {
   const { container } = render(DiffText, { before: 'a red house', after: 'a blue house' });
   expect(container.querySelector('del')?.textContent).toBe('red');
   expect(container.querySelector('ins')?.textContent).toBe('blue');
+});
+
+it('an age goes on where it is shown, also of a run that has ended', async () => {
+  cleanup();
+  await tick();
+  vi.useFakeTimers();
+  const record = recordOf({ started_at: new Date().toISOString() });
+  const { container, unmount } = render(RunHeader, { record, view: viewOf([]), earlier: true, actions: (() => {}) as never });
+  const age = (): string | null | undefined => container.querySelector('time')?.textContent;
+  expect(age()).toBe('just now');
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(age()).toBe('10 min ago');
+  unmount();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
 });

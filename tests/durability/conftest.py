@@ -1,13 +1,11 @@
 """Two warm processes that fork for each attempt of a run."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import pytest
 from crashing import Account, CrashingRun, ForkServer, account
-
-Start = Callable[..., CrashingRun]
 
 
 @pytest.fixture(scope="session")
@@ -20,34 +18,29 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ForkServ
 
 
 @pytest.fixture
-def start(servers: tuple[ForkServer, ...], tmp_path_factory: pytest.TempPathFactory) -> Start:
+def start(servers, tmp_path_factory) -> Callable[..., CrashingRun]:
     """Makes a run in a new folder."""
     return lambda **options: CrashingRun(servers, tmp_path_factory.mktemp("run"), **options)
 
 
 @pytest.fixture(scope="session")
-def uninterrupted(
-    servers: tuple[ForkServer, ...], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., tuple[dict[str, Any], Account]]:
+def uninterrupted(servers, tmp_path_factory) -> Callable[[str], tuple[dict[str, Any], Account]]:
     """Gives the result and the account of a graph that nobody kills; each graph is run once."""
-    known: dict[str, tuple[dict[str, Any], Account]] = {}
 
-    def give(graph: str, input: dict[str, Any]) -> tuple[dict[str, Any], Account]:
-        if graph not in known:
-            folder: Path = tmp_path_factory.mktemp("uninterrupted")
-            run = CrashingRun(servers, folder, graph=graph, input=input).finish()
-            known[graph] = (run.result, account(run.log))
-        return known[graph]
+    @cache
+    def give(graph: str) -> tuple[dict[str, Any], Account]:
+        run = CrashingRun(servers, tmp_path_factory.mktemp("uninterrupted"), graph=graph).finish()
+        return run.result, account(run.log)
 
     return give
 
 
 @pytest.fixture
-def check(uninterrupted: Callable[..., tuple[dict[str, Any], Account]]) -> Callable[[CrashingRun], Account]:
+def check(uninterrupted) -> Callable[[CrashingRun], Account]:
     """Asserts what holds of every run, however often it was killed."""
 
     def checked(run: CrashingRun) -> Account:
-        expected, whole = uninterrupted(run.graph, run.input)
+        expected, whole = uninterrupted(run.graph)
         found = account(run.log)
         assert found.wrong == ()
         assert found.most_again <= 3  # the width of the widest superstep

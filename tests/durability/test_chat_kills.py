@@ -59,11 +59,8 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-Unharmed = Callable[[str], tuple[dict[str, Any], list[str]]]
-
-
 @pytest.fixture(scope="module")
-def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Unharmed:
+def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[dict[str, Any], list[str]]]:
     """What a chat that nobody kills answers, and the nodes that it runs; each kind of chat is run once."""
 
     @cache
@@ -88,9 +85,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Unharmed:
         ("evaluate", "1", "reflect"),
     ],
 )
-def test_a_killed_chat_goes_on_where_it_was(
-    node: str, visit: str, how: str, unharmed: Unharmed, tmp_path: Path
-) -> None:
+def test_a_killed_chat_goes_on_where_it_was(node, visit, how, unharmed, tmp_path):
     answer, nodes = unharmed(how)
     assert run(tmp_path, node, visit, "begin", how).returncode == -signal.SIGKILL
     resumed = run(tmp_path, node, visit, "resume", how)

@@ -40,9 +40,7 @@ async def check(folder: Path) -> None:
         assert (kept[seq].name, kept[seq].data) == (name, data), "what a client saw is what is kept"
     plain = [json.loads(event.data) for event in events]
     ended = {(each["node"], each["visit"]) for each in plain if each["type"] == "node_finished"}
-    assert ended == {
-        *((node, visit) for node in PATH for visit in range(1, 5)), ("answer", 1),
-    }  # fmt: skip
+    assert ended == {*((node, visit) for node in PATH for visit in range(1, 5)), ("answer", 1)}
     decided = [(each["decision"], each["spent"]) for each in plain if each["type"] == "loop"]
     assert [*dict.fromkeys(decided)] == [("granted", 1), ("granted", 2), ("granted", 3), ("exhausted", 3)]
     steps = [each["step"] for each in plain if each["type"] == "state"]

@@ -32,10 +32,7 @@ def one_loop(saver: BaseCheckpointSaver[str], limit: int = 3) -> BoundedGraph:
 
 def books(saver: BaseCheckpointSaver[str]) -> dict[str, Any]:
     """The ledger of each checkpoint."""
-    return {
-        saved.checkpoint["id"]: saved.checkpoint["channel_values"].get(LEDGER)
-        for saved in saver.list(HERE)
-    }  # fmt: skip
+    return {saved.checkpoint["id"]: saved.checkpoint["channel_values"].get(LEDGER) for saved in saver.list(HERE)}
 
 
 def spent(saver: BaseCheckpointSaver[str], config: Any = HERE) -> dict[str, int]:
@@ -61,9 +58,7 @@ def at(app: BoundedGraph, following: str, works: int) -> Any:
     ids=["before any", "before a grant", "after a grant", "before the last grant", "after it", "after the refusal"],
 )
 @pytest.mark.parametrize("how", ["fork", "replay"])
-def test_a_branch_counts_from_what_was_spent_at_its_checkpoint(
-    saver: BaseCheckpointSaver[str], following: str, works: int, spent_then: int, how: str
-) -> None:
+def test_a_branch_counts_from_what_was_spent_at_its_checkpoint(saver, following, works, spent_then, how):
     app = one_loop(saver)
     original = run(app, {"log": []}, thread_id="t").state
     before = books(saver)
@@ -83,9 +78,7 @@ def test_a_branch_counts_from_what_was_spent_at_its_checkpoint(
 @pytest.mark.matrix
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("every", [False, True])
-def test_branches_of_the_three_loops_end_with_the_same_books(
-    saver: BaseCheckpointSaver[str], tmp_path: Path, every: bool
-) -> None:
+def test_branches_of_the_three_loops_end_with_the_same_books(saver, tmp_path, every):
     # A JSON file is written anew for each checkpoint, so that all of these would take it a quarter of an hour.
     in_json = isinstance(saver, JsonFileSaver)
     pick = slice(None, None, 4 if in_json else 1) if every else slice(3, None, 36 if in_json else 18)
@@ -127,9 +120,7 @@ def outer(saver: BaseCheckpointSaver[str], ran: list[str]) -> BoundedGraph:
 
 
 @pytest.mark.parametrize("forked", [False, True])
-def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
-    saver: BaseCheckpointSaver[str], forked: bool
-) -> None:
+def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(saver, forked):
     ran: list[str] = []
     assert "__interrupt__" in outer(saver, ran).invoke({"log": []}, HERE)
     app = outer(saver, ran)
@@ -146,7 +137,7 @@ def test_a_fork_inside_a_subgraph_goes_on_with_the_passes_that_are_left_there(
     assert spent(saver) == {"around": 1}
 
 
-def test_a_raised_limit_counts_from_the_next_input_on(saver: BaseCheckpointSaver[str]) -> None:
+def test_a_raised_limit_counts_from_the_next_input_on(saver):
     one_loop(saver, limit=3).invoke({"log": []}, HERE, interrupt_after=["loop.again"])
     final = resume(one_loop(saver, limit=5), thread_id="t").state
     assert final["log"].count("work") == 4

@@ -139,9 +139,7 @@ class Talk(BaseModel):
 
 
 @pytest.mark.parametrize("saver", ["sqlite", "json", "memory"])
-async def test_turns_forks_and_edits_take_up_differences_and_what_graphs_inside_know(
-    tmp_path: Path, saver: str
-) -> None:
+async def test_turns_forks_and_edits_take_up_differences_and_what_graphs_inside_know(tmp_path, saver):
     inside = graph("START-keep keep-END", Talk, keep=lambda _state: {"said": ["x"]}).compile(checkpointer=True)
     nodes = {
         "say": lambda state: {"said": [str(len(state.said))]},

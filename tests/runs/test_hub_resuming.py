@@ -69,7 +69,7 @@ async def test_the_figures_of_a_resumed_run_are_those_of_its_log(tmp_path: Path)
         for event in states.logged(hub.store, live.id):
             tally.see(event)
     assert {key: getattr(record, key) for key in tally.figures()} == tally.figures()
-    assert record.model_calls == 4
+    assert (record.model_calls, record.seconds) == (4, tally.figures()["seconds"])
     assert record.cost == pytest.approx(2.0)
     assert record.loops[0].tokens == 8
 
@@ -162,13 +162,20 @@ async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_sta
 async def test_a_shutdown_cancels_what_does_not_end_in_time(tmp_path: Path) -> None:
     desk = Desk()
     async with opened(tmp_path, Walk(desk, asynchronous=False)) as hub:
-        live = await hub.start("walk", {**ASKED, "hold": "check#1"})
-        await until(lambda: desk.waiting["check#1"])
+        live, last = [await hub.start("walk", {**ASKED, "hold": "check#1"}, priority=each) for each in (1, 0)]
+        await until(lambda: desk.waiting["check#1"] == 2)
         await hub.close(grace=0.05)
-        assert hub.store.get(live.id).status == "queued"
+        stopped = [hub.store.get(each.id) for each in (live, last)]
+        assert [each.status for each in stopped] == ["queued", "queued"]
         assert "stopping" in hub.refusal
     desk.opened.add("check#1")
-    async with opened(tmp_path, Walk(desk)) as hub:
+    again = Desk()
+    await asyncio.sleep(0.5)
+    async with opened(tmp_path, Walk(again), limits=ONE) as hub:
+        await until(lambda: again.waiting["check#1"])
+        cancelled = await hub.cancel(last.id)
+        assert cancelled.seconds < stopped[1].seconds + 0.4, "no time passed in it while no process had it"
+        again.opened.add("check#1")
         assert (await hub.until_ended(live.id, 60)).status == "finished"
 
 

@@ -232,9 +232,7 @@ async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("ends", ["finished", "cancelled", "for good"])
-async def test_a_run_that_cannot_be_kept_has_not_ended_and_goes_on_from_what_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
-) -> None:
+async def test_a_run_that_cannot_be_kept_has_not_ended_and_goes_on_from_what_is_kept(tmp_path, monkeypatch, ends):
     desk = Desk()
     async with opened(tmp_path, Walk(desk)) as hub:
         live = await hub.start("walk", {**ASKED, "hold": "check"})
@@ -387,9 +385,9 @@ async def test_a_thread_is_a_run_with_its_turns_and_forks(tmp_path):
 
 
 async def test_dollars_need_prices(tmp_path):
-    with pytest.raises(ConfigError, match=r"usd needs prices"):
-        async with opened(tmp_path, Walk(), allowances=[Allowance(per="day", usd=1)]):
-            pass
     allowances = [Allowance(per="day", usd=1)]
+    with pytest.raises(ConfigError, match=r"usd needs prices"):
+        async with opened(tmp_path, Walk(), allowances=allowances):
+            pass
     async with opened(tmp_path, Walk(model=model()), prices=lambda _model, _usage: None, allowances=allowances) as hub:
         assert (await walk(hub)).stop_reason == "run"

@@ -20,34 +20,26 @@ from loopwright.server.metrics import Metrics
 from loopwright.server.uploads import Uploads
 
 
-@pytest.fixture(scope="module")
-def serve_in_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
-    """Starts servers that last as long as the module; see `serve_script`."""
-    with ExitStack() as exits:
-        yield starter(exits, lambda: tmp_path_factory.mktemp("served"))
-
-
-@pytest.fixture
-def serve_script(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
+def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Served]]:
     """Starts servers with a scripted assistant, and other workflows; the other keywords are those of `create_app`."""
     with ExitStack() as exits:
-        yield starter(exits, lambda: tmp_path_factory.mktemp("served"))
+
+        def start(*, services=None, limits=None, workflows=(), settings=None, **options: Any) -> Served:
+            counted, data = Metrics(), tmp_path_factory.mktemp("served")
+            settings = ServerSettings(data=data, **(settings or {}))
+            store = exits.enter_context(closing(open_runs(f"sqlite:{data / 'runs.db'}")))
+            store.told = counted.kept
+            script = Script(services or Services(exits.enter_context(open_store("memory"))))
+            hub = RunHub(store, [script, *workflows], InMemorySaver(), limits, uploads=Uploads(settings))
+            app = create_app(hub, settings=settings, counted=counted, **options)
+            return Served(exits.enter_context(running(app)), app, script)
+
+        yield start
 
 
-def starter(exits: ExitStack, folder: Callable[[], Any]) -> Callable[..., Served]:
-    def start(
-        *, services: Any = None, limits: Any = None, workflows: Any = (), settings: Any = None, **options: Any
-    ) -> Served:
-        counted, data = Metrics(), folder()
-        settings = ServerSettings(data=data, **(settings or {}))
-        store = exits.enter_context(closing(open_runs(f"sqlite:{data / 'runs.db'}")))
-        store.told = counted.kept
-        script = Script(services or Services(exits.enter_context(open_store("memory"))))
-        hub = RunHub(store, [script, *workflows], InMemorySaver(), limits, uploads=Uploads(settings))
-        app = create_app(hub, settings=settings, counted=counted, **options)
-        return Served(exits.enter_context(running(app)), app, script)
-
-    return start
+serve_script = pytest.fixture(starting)
+serve_in_module = pytest.fixture(starting, scope="module")
+"""They last as long as the module."""
 
 
 @pytest.fixture(scope="module")

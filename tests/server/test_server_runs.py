@@ -56,10 +56,7 @@ async def test_runs_beyond_the_limit_wait_their_turn_whoever_asks(serve_script):
         going = [asyncio.create_task(read_all(client, "POST", STREAM, json=steps)) for _ in range(4)]
         going.append(asyncio.create_task(client.post("/api/chat", json=steps)))
         async with asyncio.timeout(30):
-            while (
-                len(served.gates.asked) < 2
-                or (await client.get("/runs", params={"status": "queued"})).json()["total"] < 3
-            ):
+            while len(served.gates.asked) < 2 or (await client.get("/runs?status=queued")).json()["total"] < 3:
                 await asyncio.sleep(0.01)
         assert len(served.gates.asked) == 2
         for url in (STREAM, "/api/chat"):  # even a line has an end

@@ -27,11 +27,8 @@ class Asked(TypedDict, total=False):
 
 def asking(url: str) -> UserGraph:
     """A graph that asks a model, which needs a key."""
-    registry = ModelRegistry(
-        {"ask": {"model": "openai:own", "base_url": url, "api_key": KEY,
-                 "max_retries": 0}},
-        nodes=("ask",),
-    )  # fmt: skip
+    spec = {"model": "openai:own", "base_url": url, "api_key": KEY, "max_retries": 0}
+    registry = ModelRegistry({"ask": spec}, nodes=("ask",))
 
     def ask(state: Asked) -> Asked:
         with allow_model_requests():

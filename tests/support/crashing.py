@@ -75,7 +75,6 @@ class CrashingRun:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     late: float = 0.0
     """For how many seconds each save of a task's writes is held back."""
-    input: dict[str, Any] = field(default_factory=lambda: {"trace": []})
     run: dict[str, Any] = field(default_factory=dict[str, Any])
     """What `run` and `resume` are given."""
     attempts: int = 0
@@ -98,7 +97,7 @@ class CrashingRun:
         job = {
             "saver": self._place(), "late": self.late, "thread": "t", "log": str(self.folder / "log"), "result": str(self.folder / "result"),
             "attempt": self.attempts, "graph": self.graph, "options": self.options, "run": self.run,
-            "input": self.input, "kill": kill,
+            "input": {"trace": []}, "kill": kill,
         }  # fmt: skip
         server = self.servers[self.attempts % len(self.servers)]
         self.attempts += 1

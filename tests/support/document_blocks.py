@@ -38,6 +38,7 @@ from unittest import mock
 import yaml
 from search_server import closed_port
 
+from loopwright import BoundedGraph, check_certificate
 from loopwright.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -185,6 +186,8 @@ class Reader:
         with contextlib.redirect_stdout(printed):
             exec(compile(body, str(block.document), "exec", dont_inherit=True), self.names)
             value = eval(compile(last, str(block.document), "eval", dont_inherit=True), self.names) if last else None
+        for graph in (each for each in self.names.values() if isinstance(each, BoundedGraph)):
+            assert check_certificate(graph, graph.certificate) == [], place(block)
         shows = getattr(value, "_repr_mimebundle_", None)
         return printed.getvalue() or (shows()["text/plain"] if shows else "")
 

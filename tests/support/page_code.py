@@ -26,11 +26,8 @@ class RecordedRun:
 
     def first(self, type: str, node: str) -> int:
         """The number of a node's first event of a type."""
-        return next(
-            kept["seq"]
-            for kept in self.events
-            if kept["event"]["type"] == type and kept["event"]["node"] == node
-        )  # fmt: skip
+        events = ((kept["seq"], kept["event"]) for kept in self.events)
+        return next(seq for seq, event in events if event["type"] == type and event["node"] == node)
 
 
 @dataclass(frozen=True)

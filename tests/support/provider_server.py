@@ -160,9 +160,7 @@ def _anthropic(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _google(reply: Said, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     usage = {"promptTokenCount": IN, "candidatesTokenCount": OUT, "totalTokenCount": IN + OUT}
     about = {"usageMetadata": usage, "modelVersion": "test-model", "responseId": "r1"}
-    candidate: dict[str, Any] = {
-        "finishReason": {"stop": "STOP", "length": "MAX_TOKENS"}[reply.finish], "index": 0,
-    }  # fmt: skip
+    candidate: dict[str, Any] = {"finishReason": {"stop": "STOP", "length": "MAX_TOKENS"}[reply.finish], "index": 0}
     candidate["content"] = {"parts": [{"text": reply.text}] if reply.text else [], "role": "model"}
     return [{"candidates": [candidate], **about}]
 

@@ -1,5 +1,6 @@
 /** Figures and times in words. */
-import { now as present } from './clock';
+import type { RunSummary } from './api/types';
+import { present } from './ticking';
 
 /** A duration in milliseconds, for example `340 ms`, `2.4 s`, `3 min 05 s`. */
 export function formatDuration(milliseconds: number | null | undefined): string {
@@ -54,7 +55,21 @@ export function formatSpent(spent: { calls: number; tokens: number; unmetered: n
 export const formatShare = (share: number | null | undefined): string =>
   share === null || share === undefined ? '–' : `${Math.round(share * 100)} %`;
 
-/** How long ago a time was, for example `just now`, `4 min ago`, `yesterday`, else its date. */
+/** Whether a run was cut so that a loop went round no more, however often it had: its limit is 0. */
+export const isCut = (spent: number, limit: number | null): boolean => limit === 0 && spent > 0;
+
+/** Passes of so many, for example `2/5`. */
+export const formatPasses = (spent: number, limit: number | null): string =>
+  `${spent}${isCut(spent, limit) ? ', cut' : limit === null ? '' : `/${limit}`}`;
+
+/** What a run is to the one that it was made from. */
+export function formatOrigin({ kind, loop, kept, passes }: NonNullable<RunSummary['parent']>): string {
+  if (kind !== 'counterfactual') return kind === 'fork' ? 'forked' : kind;
+  const made = passes[loop ?? ''] ?? kept; // those that a fork took over are among them
+  return made ? `“${loop}” cut after ${plural(made, 'pass', 'passes')}` : `without “${loop}”`;
+}
+
+/** How long ago a time was, for example `just now`, `4 min ago`, `yesterday`, else its date; where it is shown, it is told anew. */
 export function formatAgo(time: string | number | Date, now: number = present()): string {
   const then = new Date(time).getTime();
   const seconds = Math.round((now - then) / 1000);

@@ -65,19 +65,6 @@ describe('the frame of all pages', () => {
     expect(light).not.toBe(dark);
   });
 
-  it('needs a wide screen nowhere: no page scrolls sideways at 1280 x 800', async () => {
-    const page = await signedIn();
-    for (const place of ['runs', 'workflows', 'compare', 'prompts', 'models', 'loops']) {
-      await page.goto(`${browser.url()}/#/${place}`);
-      await page.locator('main :is(h1, table)').first().waitFor({ state: 'attached' });
-      const wide = await page.evaluate(() => {
-        const main = document.querySelector('main') as HTMLElement;
-        return [document.documentElement.scrollWidth - innerWidth, main.scrollWidth - main.clientWidth];
-      });
-      expect(wide, place).toEqual([0, 0]);
-    }
-  });
-
   it('says that a page does not exist', async () => {
     browser.expected.push(/status of 401/);
     const page = await browser.open('#/nowhere');

@@ -113,19 +113,17 @@ describe('a fork', () => {
   });
 });
 
-describe('a counterfactual', () => {
-  it('runs again without a loop, and is compared with what it comes from', async () => {
-    const { id } = await ranOnce(browser.url(), 'assistant', { message: QUESTION });
-    const page = await browser.open(`#/runs/${id}`);
-    await page.getByRole('button', { name: 'What if “reflect” had not gone round?' }).click();
-    const run = await wentTo(page, id);
-    expect(run.parent).toMatchObject({ run_id: id, kind: 'counterfactual', loop: 'reflect' });
-    expect(run.path).not.toContain(NODE);
-    await header(page).getByRole('link', { name: 'without “reflect”' }).waitFor();
-    await page.getByRole('link', { name: 'Compare both' }).click();
-    await page.waitForURL((url) => url.hash.startsWith('#/compare?') && url.hash.includes(id) && url.hash.includes(run.id));
-    await page.goto(`${browser.url()}/#/runs/${id}`);
-    await page.getByRole('link', { name: 'Compare with the run without it' }).click();
-    await page.waitForURL((url) => url.hash.startsWith('#/compare?') && url.hash.includes(run.id));
-  });
+it('a counterfactual runs again without a loop, and is compared with what it comes from', async () => {
+  const { id } = await ranOnce(browser.url(), 'assistant', { message: QUESTION });
+  const page = await browser.open(`#/runs/${id}`);
+  await page.getByRole('button', { name: 'What if “reflect” had not gone round?' }).click();
+  const run = await wentTo(page, id);
+  expect(run.parent).toMatchObject({ run_id: id, kind: 'counterfactual', loop: 'reflect' });
+  expect(run.path).not.toContain(NODE);
+  await header(page).getByRole('link', { name: 'without “reflect”' }).waitFor();
+  await page.getByRole('link', { name: 'Compare both' }).click();
+  await page.waitForURL((url) => url.hash.startsWith('#/compare?') && url.hash.includes(id) && url.hash.includes(run.id));
+  await page.goto(`${browser.url()}/#/runs/${id}`);
+  await page.getByRole('link', { name: 'Compare with the run without it' }).click();
+  await page.waitForURL((url) => url.hash.startsWith('#/compare?') && url.hash.includes(run.id));
 });

@@ -3,22 +3,16 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import ChatPanel from '../../src/components/ChatPanel.svelte';
 import { attemptsOf, turnOf } from '../../src/components/chat/conversation';
-import type { Citation, LoggedEvent, Outcome } from '../../src/lib/api/types';
+import type { Citation, Outcome } from '../../src/lib/api/types';
 import type { JsonSchema } from '../../src/lib/form/fields';
-import { RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
+import { RunViewBuilder } from '../../src/lib/model/run-view';
 import { recordOf, Refusal, serve } from '../form/replies';
-import { logOf } from '../model/logs';
+import { logOf, viewOf } from '../model/logs';
 
 afterEach(() => {
   cleanup();
   vi.unstubAllGlobals();
 });
-
-function viewOf(events: LoggedEvent[]): RunView {
-  const builder = new RunViewBuilder();
-  builder.add(events);
-  return builder.view;
-}
 
 const outcomeOf = (answer: string, more: Partial<Outcome> = {}): Outcome => ({
   answer, status: 'answered', citations: [], evidence: [], quality: null, scores: {}, details: {}, error: null, error_node: null, ...more,
@@ -129,6 +123,16 @@ describe('a conversation', () => {
     await fireEvent.keyDown(card, { key: 'Escape' });
     expect(screen.queryByRole('complementary')).toBeNull();
     expect(document.activeElement).toBe(mark);
+  });
+
+  it('of a run between two nodes does not say that it begins', () => {
+    const record = recordOf({ status: 'running' });
+    for (const [events, words] of [[[START], 'Starting …'], [[START, started('write')], 'write …'], [[START, started('write'), finished('write')], 'Going on …']] as const) {
+      serve({});
+      render(ChatPanel, { record, graph: null, view: viewOf(logOf(...events)) });
+      expect(screen.getByRole('status').textContent).toBe(words);
+      cleanup();
+    }
   });
 
   it('shows what comes twice twice', () => {

@@ -1,54 +1,32 @@
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import Figures from '../../src/components/compare/Figures.svelte';
 import { turnOf } from '../../src/lib/model/comparison';
 import type { Comparison } from '../../src/lib/api/types';
 import { router } from '../../src/lib/stores/router.svelte';
 import ComparePage from '../../src/pages/ComparePage.svelte';
+import { Refusal, serve, type Sent } from '../form/replies';
 import { recorded } from '../model/logs';
 
 const comparison = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'fixtures', 'comparison.json'), 'utf8')) as Comparison;
 const [A, B] = [comparison.a.id, comparison.b.id];
 
-/** A server on loopback that compares as the real one did when the comparison was recorded. */
-let server: Server;
-let calls: string[] = [];
-
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://here');
-    calls.push(`${request.method} ${url.pathname}${url.search}`);
-    const reply = (value: unknown, status = 200): void => {
-      response.writeHead(status, { 'Content-Type': 'application/json', 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Methods': '*', 'Access-Control-Allow-Headers': '*' });
-      response.end(JSON.stringify(value));
-    };
-    if (request.method === 'OPTIONS') return reply(null);
-    if (url.pathname === '/compare') {
-      if (url.searchParams.get('a') !== A) return reply({ error: 'there is no run "gone"', error_type: 'UnknownNameError', can_retry: false }, 404);
-      return reply(comparison);
-    }
-    const graph = /^\/runs\/(assistant-\w+)\/graph$/.exec(url.pathname)?.[1];
-    if (graph) return reply(recorded(graph as 'assistant-answered').graph);
-    if (url.pathname === `/runs/${A}`) return reply(comparison.a);
-    if (url.pathname === '/runs') return reply({ runs: [comparison.a, comparison.b], total: 2, next: null });
-    reply({ error: 'not found', error_type: '', can_retry: false }, 404);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const base = document.createElement('base');
-  base.href = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  document.head.append(base);
-});
-afterAll(() => new Promise((resolve) => server.close(resolve)));
 beforeEach(() => {
-  calls = [];
+  serve({
+    'GET /compare': ({ path }: Sent) => (path.includes(`a=${A}`) ? comparison : new Refusal(404, 'there is no run "gone"')),
+    ...Object.fromEntries([A, B].map((id) => [`GET /runs/${id}/graph`, recorded(id as 'assistant-answered').graph])),
+    [`GET /runs/${A}`]: comparison.a,
+    'GET /runs': { runs: [comparison.a, comparison.b], total: 2, next: null },
+  });
 });
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
 
 const go = async (to: string): Promise<void> => {
   router.go(to);
@@ -121,6 +99,12 @@ describe('figures and verdicts', () => {
     const figures = [0.5, 2].map((a) => ({ ...row, name: 'cost', a, better: null }));
     render(Figures, { figures, loops: [] });
     expect(screen.getAllByRole('row', { name: /^cost/ })).toHaveLength(2);
+  });
+
+  it('of a run that was cut tell so, and no limit that is below its passes', () => {
+    const side = { loop: 'mend', passes: 4, limit: 0, refused: 'exhausted' as const, seconds: 0, tokens: 0, cost: null };
+    render(Figures, { figures: [], loops: [{ loop: 'mend', a: { ...side, passes: 11, limit: 20, refused: null }, b: side }] });
+    expect(screen.getAllByRole('cell').map((cell) => cell.textContent)).toEqual(['11/20', '4, cut', '−7']);
   });
 
   it('turn for the better or the worse as the figure says', () => {

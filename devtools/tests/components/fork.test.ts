@@ -3,10 +3,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import ForkDialog from '../../src/components/ForkDialog.svelte';
 import type { LoggedEvent } from '../../src/lib/api/types';
-import { RunViewBuilder } from '../../src/lib/model/run-view';
 import { router } from '../../src/lib/stores/router.svelte';
 import { recordOf, Refusal, serve, type Sent } from '../form/replies';
-import { logOf } from '../model/logs';
+import { logOf, viewOf } from '../model/logs';
 
 afterEach(() => {
   cleanup();
@@ -26,9 +25,7 @@ const REPLIES = {
 
 async function opened(replies: Record<string, unknown> = REPLIES): Promise<Sent[]> {
   const sent = serve(replies);
-  const builder = new RunViewBuilder();
-  builder.add(LOG);
-  render(ForkDialog, { open: true, record: recordOf(), graph: null, view: builder.view, index: 1 });
+  render(ForkDialog, { open: true, record: recordOf(), graph: null, view: viewOf(LOG), index: 1 });
   await screen.findByRole('button', { name: 'Edit plan' });
   return sent;
 }
@@ -41,9 +38,7 @@ const fork = (): HTMLButtonElement => screen.getByRole('button', { name: 'Fork' 
 describe('forking a run', () => {
   it('counts what runs many times at once', async () => {
     serve(REPLIES);
-    const builder = new RunViewBuilder();
-    builder.add(logOf(state(0, ['plan', 'work', 'work', 'work'])));
-    render(ForkDialog, { open: true, record: recordOf(), graph: null, view: builder.view, index: 0 });
+    render(ForkDialog, { open: true, record: recordOf(), graph: null, view: viewOf(logOf(state(0, ['plan', 'work', 'work', 'work']))), index: 0 });
     expect(await screen.findByRole('option', { name: 'step 0, before plan, work ×3' })).toBeTruthy();
   });
 
@@ -61,13 +56,12 @@ describe('forking a run', () => {
 
   it('keeps what is being changed while the run makes further checkpoints', async () => {
     const sent = serve(REPLIES);
-    const builder = new RunViewBuilder();
-    builder.add(LOG);
+    const view = viewOf(LOG);
     const given = { open: true, record: recordOf(), graph: null };
-    const { rerender } = render(ForkDialog, { ...given, view: builder.view, index: 0 });
+    const { rerender } = render(ForkDialog, { ...given, view, index: 0 });
     await screen.findByRole('button', { name: 'Edit question' });
     await edit('question', '"Why?"');
-    await rerender({ ...given, view: { ...builder.view, states: builder.view.states.map((each) => ({ ...each })) }, index: 1 });
+    await rerender({ ...given, view: { ...view, states: view.states.map((each) => ({ ...each })) }, index: 1 });
     await fireEvent.click(fork());
     await waitFor(() => expect(sent.at(-1)?.body).toMatchObject({ checkpoint_id: 'c0', state: { question: 'Why?' } }));
   });

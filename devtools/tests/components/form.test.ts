@@ -49,6 +49,33 @@ describe('the form of a run', () => {
     expect(sent).toEqual([]);
   });
 
+  it('shows no secret while it is typed, within another neither', async () => {
+    const texts = { type: 'array', items: { type: 'string' } } as const;
+    const within = { access_keys: { type: 'array', items: texts }, credentials: { type: 'object', properties: { user: { type: 'string' }, code: { type: 'integer' } } } } as const;
+    const schema: JsonSchema = { type: 'object', required: ['credentials'], properties: { name: { type: 'string' }, api_key: { type: 'string' }, pin: { type: 'string', format: 'password' }, ...within, tags: texts } };
+    render(RunForm, { workflow: workflowOf(schema, { examples: [{ title: 'All', input: { access_keys: [['k']], credentials: { user: 'u', code: 1 }, tags: ['t'] } }] }) });
+    await fireEvent.click(screen.getByRole('button', { name: 'All' }));
+    const typeOf = (path: string): string | null | undefined => document.querySelector(`[data-path="${path}"]`)?.getAttribute('type');
+    expect(['/name', '/tags/0'].map(typeOf)).toEqual(['text', 'text']);
+    expect(['/api_key', '/pin', '/access_keys/0/0', '/credentials/user', '/credentials/code'].map(typeOf)).toEqual(Array(5).fill('password'));
+  });
+
+  it('goes to the item of a list that was added, and to what stands there once one is gone', async () => {
+    render(RunForm, { workflow: workflowOf({ type: 'object', properties: { history: RAG.properties?.history ?? {}, docs: { type: 'array', items: { type: 'object' } } } }) });
+    const [add, more] = screen.getAllByRole('button', { name: 'Add' });
+    const at = (): string | null | undefined => document.activeElement?.getAttribute('data-path') ?? document.activeElement?.textContent;
+    await fireEvent.click(more as HTMLElement);
+    await waitFor(() => expect(document.activeElement).toBe(screen.getByLabelText('Docs 1')));
+    for (const path of ['/history/0', '/history/1']) {
+      await fireEvent.click(add as HTMLElement);
+      await waitFor(() => expect(at()).toBe(path));
+    }
+    for (const path of ['/history/0', 'Add']) {
+      await fireEvent.click(screen.getByRole('button', { name: 'Remove History 1' }));
+      await waitFor(() => expect(at()).toBe(path));
+    }
+  });
+
   it('shows what the server says of the input', async () => {
     serve({ 'POST /runs': new Refusal(400, 'the question is unusable') });
     render(RunForm, { workflow: workflowOf(RAG) });

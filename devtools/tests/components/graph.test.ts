@@ -3,15 +3,8 @@ import { tick } from 'svelte';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import WorkflowGraph from '../../src/components/WorkflowGraph.svelte';
-import { RunViewBuilder, completed } from '../../src/lib/model/run-view';
-import { recorded, type LogName } from '../model/logs';
+import { recorded, run, type LogName } from '../model/logs';
 
-function run(name: LogName, upTo = Infinity) {
-  const { graph, events } = recorded(name);
-  const builder = new RunViewBuilder();
-  builder.add(events);
-  return { graph, view: completed(builder.at(upTo), graph, null) };
-}
 const startOf = (name: LogName, node: string): number =>
   recorded(name).events.find(({ event }) => event.type === 'node_started' && event.node === node)?.seq ?? 0;
 const indicator = (): HTMLElement | null => screen.queryByTestId('retry-indicator');

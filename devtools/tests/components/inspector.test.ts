@@ -4,23 +4,18 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { splitError, saidOf, stopWords, plainError } from '../../src/components/chat/words';
 import Inspector from '../../src/components/Inspector.svelte';
+import ChangeTree from '../../src/components/inspector/ChangeTree.svelte';
 import { differences } from '../../src/components/inspector/difference';
 import { compareQueries, queriesOf } from '../../src/components/inspector/reflection';
-import type { LoggedEvent, RunRecord } from '../../src/lib/api/types';
-import { completed, RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
+import type { RunRecord } from '../../src/lib/api/types';
+import { completed } from '../../src/lib/model/run-view';
 import { recordOf } from '../form/replies';
-import { logOf, recorded, type LogName } from '../model/logs';
+import { logOf, recorded, viewOf, type LogName } from '../model/logs';
 
 afterEach(() => {
   cleanup();
   vi.unstubAllGlobals();
 });
-
-function viewOf(events: LoggedEvent[]): RunView {
-  const builder = new RunViewBuilder();
-  builder.add(events);
-  return builder.view;
-}
 
 function shown(name: LogName, key: string | null, record: Partial<RunRecord> = {}) {
   const { graph, events } = recorded(name);
@@ -83,6 +78,7 @@ describe('words', () => {
       'The run’s budget was spent: 1003.5 of 1000 tokens.',
     ]);
     expect(stopWords({ loop: 'a', outcome: 'stalled', limit: 3, spent: 1, reason: '' })[0]).toContain('would have changed nothing');
+    expect(stopWords({ loop: 'a', outcome: 'exhausted', limit: 0, spent: 4, reason: '' })).toEqual(['The loop “a” may not go round again in this run.']);
     expect(stopWords(null)).toEqual([]);
     expect(stopWords('retry')).toEqual(['The bound of “retry” was reached.']);
   });
@@ -199,9 +195,8 @@ describe('the inspector', () => {
       { type: 'run_started', graph: 'g', thread_id: 't', resumed: false }, { type: 'node_started', node: 'a', task_id: 't', visit: 1 },
       { ...call, error: 'BadRequestError: 40132 tokens are too many' }, { ...call, error: 'openai.RateLimitError: slow' },
     );
-    const builder = new RunViewBuilder();
-    builder.add(log);
-    render(Inspector, { ...shown('own-failing', null), view: builder.view, visit: builder.view.visits[0] ?? null });
+    const view = viewOf(log);
+    render(Inspector, { ...shown('own-failing', null), view, visit: view.visits[0] ?? null });
     await fireEvent.click(tab(/Model/));
     expect(panel().textContent).not.toContain('refused the key');
     expect(panel().textContent).toContain('takes no more requests');
@@ -254,12 +249,22 @@ describe('the inspector', () => {
   });
 });
 
+it('of a text that is cut off, what changed behind the cut is not shown as if it were all', () => {
+  const cut = (left: string): string => `${'one two three '.repeat(9)}… (${left} more characters)`;
+  const { container } = render(ChangeTree, { changes: differences({ text: cut('3,100,000') }, { text: cut('3,100,003') }) });
+  expect(container.querySelectorAll('ins, del')).toHaveLength(0);
+  expect(container.textContent).toContain('What follows is not kept, nor what changed in it: 3,100,000 more characters before, 3,100,003 after.');
+});
+
 describe('the run as a whole', () => {
   it('says where a fork comes from', () => {
     const parent = { run_id: 'r0', checkpoint_id: 'c', step: 4, kind: 'fork' as const, thread: null, loop: null, kept: 0, edited: ['planned_queries'], passes: {}, nodes: [] };
     render(Inspector, shown('assistant-reflect', null, { parent }));
     expect(screen.getByText(/Forked from/).textContent).toMatch(/Forked from\s+another run\s+at step 4, with “planned_queries” edited\./);
     expect(screen.getByRole('link', { name: 'another run' }).getAttribute('href')).toBe('#/runs/r0');
+    cleanup();
+    render(Inspector, shown('assistant-reflect', null, { parent: { ...parent, kind: 'counterfactual', loop: 'reflect', kept: 1, edited: [] } }));
+    expect(screen.getByText(/The same,/).textContent).toMatch(/The same, “reflect” cut after 1 pass, forked from\s+another run\s+at step 4\./);
   });
 
   it.each(['interrupted', 'queued'] as const)('says why one that is %s did not go on', (status) => {

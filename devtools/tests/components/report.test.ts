@@ -6,34 +6,34 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import Histogram from '../../src/components/report/Histogram.svelte';
 import LoopCard from '../../src/components/report/LoopCard.svelte';
+import LoopPasses from '../../src/components/run/LoopPasses.svelte';
 import GainCurve from '../../src/components/run/GainCurve.svelte';
 import type { LoopReport, LoopRow, RunStatus } from '../../src/lib/api/types';
 import { cutsOf } from '../../src/lib/model/gain';
 import { router } from '../../src/lib/stores/router.svelte';
 import ReportPage from '../../src/pages/ReportPage.svelte';
 import { recordOf, serve } from '../form/replies';
+import { run } from '../model/logs';
 
 const report = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'fixtures', 'loop-report.json'), 'utf8')) as LoopReport;
 const row = report.loops[0] as LoopRow;
+const { view } = run('assistant-reflect');
+const LOOP = view.loops['reflect']!;
 afterEach(() => {
   cleanup();
   vi.unstubAllGlobals();
 });
 
 describe('the report of a loop', () => {
-  it('says how often it ran, how it ended and what that cost', () => {
+  it('says how often it ran, how it ended, what that cost and gained, and which limit suits it and why', () => {
     const { container } = render(LoopCard, { row, workflow: report.workflow, own: true, onmore: () => {} });
     const words = container.textContent;
     expect(words).toContain('45 passes in 28 of 60 runs; limit 3');
     expect(words).toMatch(/51 ended by themselves.*6 exhausted.*3 stalled/s);
     expect(words).not.toContain('over budget');
     expect(screen.getByRole('row', { name: /^Time 1 min 03 s 26 % of all/ })).toBeTruthy();
-  });
-
-  it('says what it gained, and which limit suits it and why', () => {
-    const { container } = render(LoopCard, { row, workflow: report.workflow, own: true, onmore: () => {} });
-    expect(container.textContent).toMatch(/Of 12 runs that ran again without it,\s*5 came out better with it, 5 as good, 2 worse/);
-    expect(container.textContent).toContain('+5.8 points of quality on average over 12 pairs');
+    expect(words).toMatch(/Of 12 runs that ran again without it,\s*5 came out better with it, 5 as good, 2 worse/);
+    expect(words).toContain('+5.8 points of quality on average over 12 pairs');
     expect(screen.getByText(row.suggestion.why).previousElementSibling?.textContent).toBe('2');
   });
 
@@ -86,15 +86,21 @@ describe('runs without a loop', () => {
   });
 });
 
-describe('the histogram', () => {
-  it('draws bars as high as their runs, and says them', () => {
-    const { container } = render(Histogram, { histogram: row.histogram, suggested: 2 });
-    const heights = [...container.querySelectorAll('rect.fill-good')].map((bar) => Number(bar.getAttribute('height')));
-    expect(heights[0]).toBe(96);
-    expect(heights[1]).toBe(48);
-    expect(screen.getByRole('img').getAttribute('aria-label')).toMatch(/^0 passes: 32 runs, of these 32 ended by themselves; 1 pass: 17 runs/);
-  });
+it('the histogram draws bars as high as their runs, and says them', () => {
+  const { container } = render(Histogram, { histogram: row.histogram, suggested: 2 });
+  const heights = [...container.querySelectorAll('rect.fill-good')].map((bar) => Number(bar.getAttribute('height')));
+  expect(heights[0]).toBe(96);
+  expect(heights[1]).toBe(48);
+  expect(screen.getByRole('img').getAttribute('aria-label')).toMatch(/^0 passes: 32 runs, of these 32 ended by themselves; 1 pass: 17 runs/);
+});
 
+it('a loop of a run that was cut says after how many passes, and not of how many', () => {
+  const decisions = [{ ...LOOP.decisions[0]!, decision: 'exhausted' as const, spent: 4, limit: 0 }];
+  const loop = { ...LOOP, decisions, passes: 0, spent: 4, limit: 0, refused: 'exhausted' as const };
+  const { container } = render(LoopPasses, {
+    record: recordOf(), graph: null, view, loop, shown: loop, passes: [], children: [], chosen: null, onchoose: () => {}, onfork: () => {}, onmore: async () => {},
+  });
+  expect(container.querySelector('p')?.textContent).toMatch(/cut after 4 passes, 0 in this run\s*$/);
 });
 
 it('a curve of a key that is called quality stands beside that of the runs', () => {

@@ -5,17 +5,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import Certificate from '../../src/components/Certificate.svelte';
 import Scrubber from '../../src/components/Scrubber.svelte';
 import Timeline from '../../src/components/Timeline.svelte';
-import { RunViewBuilder, completed } from '../../src/lib/model/run-view';
-import { logOf, longRun, recorded, type LogName } from '../model/logs';
+import { RunViewBuilder } from '../../src/lib/model/run-view';
+import { logOf, longRun, run, viewOf } from '../model/logs';
 
 const WIDTH = 800;
-
-function run(name: LogName, upTo = Infinity) {
-  const { graph, events } = recorded(name);
-  const builder = new RunViewBuilder();
-  builder.add(events);
-  return { graph, view: completed(builder.at(upTo), graph, null), live: completed(builder.view, graph, null) };
-}
 
 beforeEach(() => {
   // happy-dom lays nothing out: every element is as wide and high as the chart would be.
@@ -89,19 +82,15 @@ describe('the timeline', () => {
   });
 
   it('keeps the page small for a long run', async () => {
-    const builder = new RunViewBuilder();
-    builder.add(longRun(1700));
     const gap = { from: 1, to: 2, at: 1, kind: 'stopped' as const };
-    render(Timeline, { view: { ...builder.view, gaps: [gap, gap] } }); // two hosts' clocks may tell the same time
+    render(Timeline, { view: { ...viewOf(longRun(1700)), gaps: [gap, gap] } }); // two hosts' clocks may tell the same time
     await tick();
     expect(screen.getAllByRole('option').length).toBeLessThan(900);
   });
 
   it('brings the selected one of many visits at once into sight', async () => {
     const started = (node: string, index: number) => ({ type: 'node_started', node, task_id: `${node}${index}`, visit: index + 1 });
-    const builder = new RunViewBuilder();
-    builder.add(logOf(...Array.from({ length: 60 }, (_, index) => started('data/clean', index))));
-    render(Timeline, { view: builder.view, visit: 'data/clean#50' });
+    render(Timeline, { view: viewOf(logOf(...Array.from({ length: 60 }, (_, index) => started('data/clean', index)))), visit: 'data/clean#50' });
     await tick();
     const list = screen.getByRole('listbox');
     const bar = Number.parseFloat(screen.getByRole('option', { selected: true }).style.top);
@@ -111,9 +100,8 @@ describe('the timeline', () => {
 
   it('counts the visits around one of a graph inside a node, and no slash of a name', async () => {
     const started = (node: string, within = '') => ({ type: 'node_started', node, task_id: node, visit: 1, within });
-    const builder = new RunViewBuilder();
-    builder.add(logOf(started('data'), started('data/clean'), started('data/clean/x', 'data/clean'), started('data/clean/x/y', 'data/clean/x'), started('z', 'gone')));
-    const { container } = render(Timeline, { view: builder.view });
+    const view = viewOf(logOf(started('data'), started('data/clean'), started('data/clean/x', 'data/clean'), started('data/clean/x/y', 'data/clean/x'), started('z', 'gone')));
+    const { container } = render(Timeline, { view });
     await tick();
     const names = [...container.querySelectorAll('span[title]')].map((each) => each.getAttribute('title'));
     expect(names).toEqual(['data', 'data/clean', '› data/clean/x', '› › data/clean/x/y', 'z']);
@@ -122,6 +110,9 @@ describe('the timeline', () => {
   it('says so when nothing ran yet', () => {
     render(Timeline, { view: new RunViewBuilder().view });
     expect(screen.getByText('No node has run yet.')).toBeTruthy();
+    cleanup();
+    render(Timeline, { view: { ...viewOf([]), status: 'finished', inherited: ['write'] } });
+    expect(screen.getByText('All that ran was before the fork.')).toBeTruthy();
   });
 });
 

@@ -2,15 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { bringing, fitting, layoutOf, neighbour, readable, rounded } from '../../src/lib/model/layout';
 import { edgeId, edgeViews } from '../../src/lib/model/routes-taken';
-import { RunViewBuilder, completed } from '../../src/lib/model/run-view';
-import { recorded, type LogName } from './logs';
-
-function run(name: LogName, upTo = Infinity) {
-  const { graph, events } = recorded(name);
-  const builder = new RunViewBuilder();
-  builder.add(events);
-  return { graph, view: completed(builder.at(upTo), graph, null) };
-}
+import { recorded, run } from './logs';
 
 describe('the arrows of a run', () => {
   it('count how often they were taken, through the gates of loops', () => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { LoggedEvent, RunEvent, ShownGraph } from '../../src/lib/api/types';
+import { completed, RunViewBuilder, type RunView } from '../../src/lib/model/run-view';
 
 export interface Recorded {
   graph: ShownGraph;
@@ -14,6 +15,20 @@ const folder = join(import.meta.dirname, '..', 'fixtures');
 
 export const recorded = (name: LogName): Recorded =>
   JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as Recorded;
+
+/** What a page shows of events. */
+export function viewOf(events: LoggedEvent[]): RunView {
+  const builder = new RunViewBuilder();
+  builder.add(events);
+  return builder.view;
+}
+
+/** A recorded run at an event, and as it ended. */
+export function run(name: LogName, upTo = Infinity) {
+  const { graph, events } = recorded(name);
+  const at = (seq: number): RunView => completed(viewOf(events.filter((each) => each.seq <= seq)), graph, null);
+  return { graph, view: at(upTo), live: at(Infinity) };
+}
 
 /** Events at even distances, numbered from 1. */
 export const logOf = (...events: Record<string, unknown>[]): LoggedEvent[] =>

@@ -1,16 +1,9 @@
 import { get } from 'svelte/store';
 import { describe, expect, it } from 'vitest';
 
-import { RunViewBuilder, completed, type RunView } from '../../src/lib/model/run-view';
+import { completed } from '../../src/lib/model/run-view';
 import { NODE_META, PIPELINE_FLOW, nodeMeta, pipeline, pipelineFlow, pipelineNodes, retryShown } from '../../src/lib/stores/pipeline';
-import { recorded, type LogName } from './logs';
-
-function viewOf(name: LogName): RunView {
-  const { graph, events } = recorded(name);
-  const builder = new RunViewBuilder();
-  builder.add(events);
-  return completed(builder.view, graph, null);
-}
+import { recorded, run, viewOf, type LogName } from './logs';
 
 describe('the pipeline of a graph', () => {
   const { graph } = recorded('assistant-reflect');
@@ -28,7 +21,7 @@ describe('the pipeline of a graph', () => {
   });
 
   it('is told by the stores', () => {
-    pipeline.show(graph, viewOf('assistant-reflect'));
+    pipeline.show(graph, run('assistant-reflect').view);
     expect(get(PIPELINE_FLOW)).toEqual(pipelineFlow(graph));
     expect(get(NODE_META)['reflect_and_replan']?.label).toBe('Reflect & Replan');
     const node = get(pipeline).nodes['reflect_and_replan'];
@@ -44,7 +37,7 @@ describe('the pipeline of a graph', () => {
 });
 
 describe('the retry that is shown', () => {
-  const of = (name: LogName): string | undefined => retryShown(pipelineNodes(recorded(name).graph, viewOf(name)))?.name;
+  const of = (name: LogName): string | undefined => retryShown(pipelineNodes(recorded(name).graph, run(name).view))?.name;
 
   it('is the reflection where that ran, else the mechanical one', () => {
     expect(of('assistant-reflect')).toBe('reflect_and_replan');
@@ -53,20 +46,16 @@ describe('the retry that is shown', () => {
   });
 
   it('is none before it begins', () => {
-    const { graph, events } = recorded('assistant-reflect');
-    const builder = new RunViewBuilder();
-    builder.add(events);
-    const first = builder.view.visits.find((visit) => visit.node === 'reflect_and_replan')?.startSeq ?? 0;
-    const at = (seq: number) => retryShown(pipelineNodes(graph, completed(builder.at(seq), graph, null)))?.name;
+    const { graph, view } = run('assistant-reflect');
+    const first = view.visits.find((visit) => visit.node === 'reflect_and_replan')?.startSeq ?? 0;
+    const at = (seq: number) => retryShown(pipelineNodes(graph, run('assistant-reflect', seq).view))?.name;
     expect(at(first - 1)).toBeUndefined();
     expect(at(first)).toBe('reflect_and_replan');
   });
 
   it('is none where the node was skipped', () => {
     const { graph, events } = recorded('own-failing');
-    const builder = new RunViewBuilder();
-    builder.add(events);
     const reflecting = { ...graph, nodes: graph.nodes.map((node) => (node.name === 'three' ? { ...node, name: 'reflect_and_replan' } : node)) };
-    expect(retryShown(pipelineNodes(reflecting, completed(builder.view, reflecting, null)))).toBeNull();
+    expect(retryShown(pipelineNodes(reflecting, completed(viewOf(events), reflecting, null)))).toBeNull();
   });
 });

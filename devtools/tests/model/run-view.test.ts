@@ -2,14 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import type { RunEvent, RunRecord } from '../../src/lib/api/types';
 import { completed, RunViewBuilder, stateAt, time, type RunView } from '../../src/lib/model/run-view';
-import { logOf, longRun, recorded, type LogName } from './logs';
+import { logOf, longRun, recorded, run, viewOf } from './logs';
 
-function viewOf(name: LogName): RunView {
-  const { graph, events } = recorded(name);
-  const builder = new RunViewBuilder();
-  builder.add(events);
-  return completed(builder.view, graph, null);
-}
 const path = (view: RunView): string => view.visits.map((visit) => visit.node).join(' ');
 const taskOf = (event: RunEvent | undefined): string => (event?.type === 'node_started' ? event.task_id : '');
 
@@ -23,16 +17,16 @@ it('a run whose events are not there yet is what its record tells', () => {
 
 describe('visits of a recorded run', () => {
   it('are the path without gates and error handlers', () => {
-    expect(path(viewOf('assistant-reflect'))).toBe(
+    expect(path(run('assistant-reflect').view)).toBe(
       'fetch_data generate_acknowledgment plan_queries execute_queries check_results reflect_and_replan ' +
         'execute_queries check_results reflect_and_replan execute_queries check_results generate_response evaluate',
     );
-    expect(path(viewOf('own-failing'))).toBe('one two');
+    expect(path(run('own-failing').view)).toBe('one two');
   });
 
   it('have their true start times and durations', () => {
     const { events } = recorded('own-retries');
-    const view = viewOf('own-retries');
+    const view = run('own-retries').view;
     for (const visit of view.visits) {
       const start = events.find((logged) => logged.seq === visit.startSeq);
       expect(visit.started).toBe(time(start?.event.at ?? ''));
@@ -45,14 +39,14 @@ describe('visits of a recorded run', () => {
   });
 
   it('hold the attempts that failed before', () => {
-    const flaky = viewOf('own-retries').nodes['flaky'];
+    const flaky = run('own-retries').view.nodes['flaky'];
     expect(flaky?.visits.map((visit) => visit.attempts.length)).toEqual([2, 1, 0]);
     expect(flaky?.visits[0]?.attempts[0]).toMatchObject({ kind: 'ConnectionError', attempt: 1, attempts: 3, wait: 0.02 });
     expect(flaky?.status).toBe('complete');
   });
 
   it('take on what was done in their place', () => {
-    const doomed = viewOf('own-retries').visits.filter((visit) => visit.node === 'doomed');
+    const doomed = run('own-retries').view.visits.filter((visit) => visit.node === 'doomed');
     expect(doomed).toHaveLength(3);
     for (const visit of doomed) {
       expect(visit).toMatchObject({ status: 'error', goto: 'judge' });
@@ -62,7 +56,7 @@ describe('visits of a recorded run', () => {
   });
 
   it('hold their model calls, with tokens and cost', () => {
-    const view = viewOf('assistant-answered');
+    const view = run('assistant-answered').view;
     const called = view.visits.filter((visit) => visit.modelCalls.length);
     expect(called.map((visit) => [visit.node, visit.modelCalls.length])).toEqual([
       ['generate_acknowledgment', 3],
@@ -74,7 +68,7 @@ describe('visits of a recorded run', () => {
   });
 
   it('stand between the states before and after them', () => {
-    const view = viewOf('own-retries');
+    const view = run('own-retries').view;
     for (const visit of view.visits) {
       const [before, after] = [view.states[visit.stateBefore ?? -1], view.states[visit.stateAfter ?? -1]];
       expect(before?.next).toContain(visit.node);
@@ -89,7 +83,7 @@ describe('visits of a recorded run', () => {
 
 describe('a recorded run', () => {
   it('counts the passes of its loops and says which bound was reached', () => {
-    const view = viewOf('assistant-reflect');
+    const view = run('assistant-reflect').view;
     expect(view.loops['reflect']).toMatchObject({ passes: 2, limit: 2 });
     expect(view.loops['reflect']?.decisions.map((each) => each.decision)).toEqual(['granted', 'granted', 'exhausted']);
     expect(view.stopReason).toMatchObject({ loop: 'reflect', outcome: 'exhausted' });
@@ -97,13 +91,13 @@ describe('a recorded run', () => {
   });
 
   it('names the nodes that never ran', () => {
-    const statuses = Object.entries(viewOf('assistant-reflect').nodes).filter(([, node]) => node.status === 'skipped');
+    const statuses = Object.entries(run('assistant-reflect').view.nodes).filter(([, node]) => node.status === 'skipped');
     expect(statuses.map(([name]) => name)).toEqual(['update_profile']);
-    expect(viewOf('own-failing').nodes['three']?.status).toBe('skipped');
+    expect(run('own-failing').view.nodes['three']?.status).toBe('skipped');
   });
 
   it('tells the error that ended it', () => {
-    const view = viewOf('own-failing');
+    const view = run('own-failing').view;
     expect(view).toMatchObject({ status: 'failed', failure: { kind: 'NodeFailed' } });
     expect(view.nodes['two']?.status).toBe('error');
   });
@@ -128,9 +122,8 @@ describe('visits at the same time', () => {
   });
 
   it('of one node each keep their own attempts', () => {
-    const builder = new RunViewBuilder();
-    builder.add(logOf(start('a'), start('b'), failed(1), failed(1), failed(2)));
-    expect(builder.view.visits.map((visit) => visit.attempts.map((each) => each.attempt))).toEqual([[1, 2], [1]]);
+    const view = viewOf(logOf(start('a'), start('b'), failed(1), failed(1), failed(2)));
+    expect(view.visits.map((visit) => visit.attempts.map((each) => each.attempt))).toEqual([[1, 2], [1]]);
   });
 
   const called = (...tasks: string[]): Record<string, unknown> => ({
@@ -139,11 +132,9 @@ describe('visits at the same time', () => {
   const finished = (id: string): Record<string, unknown> => ({ type: 'node_finished', node: 'read', task_id: id, visit: 1, seconds: 0.1, update: {}, error: null });
 
   it('of one node are told apart by the task that an event names', () => {
-    const builder = new RunViewBuilder();
     const fell = { type: 'model_fell_back', node: 'read', tasks: ['a'], from_model: 'x', to_model: 'y', kind: 'E', failure: '', message: '' };
     const asked = { type: 'told', kind: 'progress', node: 'read', tasks: ['a'], message: '', data: { interrupt: '?', id: 'i' } };
-    builder.add(logOf(start('a'), start('b'), start('c'), { ...failed(1), tasks: ['b'] }, fell, called('c'), called('c'), finished('a'), asked));
-    const [a, b, c] = builder.view.visits;
+    const [a, b, c] = viewOf(logOf(start('a'), start('b'), start('c'), { ...failed(1), tasks: ['b'] }, fell, called('c'), called('c'), finished('a'), asked)).visits;
     expect([a, b, c].map((visit) => [visit?.status, visit?.attempts.length, visit?.modelCalls.length, visit?.fallbacks.length])).toEqual([
       ['asking', 0, 0, 1],
       ['retrying', 1, 0, 0],
@@ -152,8 +143,8 @@ describe('visits at the same time', () => {
   });
 
   it('have the calls of the graphs inside them, and these their own', () => {
-    const builder = new RunViewBuilder();
     const inner = (id: string, within: string) => ({ type: 'node_started', node: 'read/model', task_id: id, visit: 1, within });
+    const builder = new RunViewBuilder();
     builder.add(logOf(start('a'), start('b'), inner('x', 'a'), inner('y', 'b'), called('b', 'y'), called('b', 'unseen')));
     expect(builder.view.visits.map((visit) => visit.modelCalls.length)).toEqual([0, 2, 0, 1]);
     expect(builder.view.spent.calls).toBe(2);
@@ -163,28 +154,24 @@ describe('visits at the same time', () => {
   });
 
   it('that failed are each left once', () => {
-    const builder = new RunViewBuilder();
     const lost = (id: string, why: string) => ({ ...finished(id), error: `read: ${why}` });
     const gaveUp = (why: string) => ({ type: 'node_gave_up', node: 'read', kind: 'E', message: why, goto: 'end' });
     const instead = (id: string) => ({ ...finished(id), node: '__error_handler__read', update: { by: id } });
-    builder.add(logOf(start('a'), start('b'), start('c'), lost('a', 'no'), lost('b', 'never'), gaveUp('never'), gaveUp('no'), instead('h1'), instead('h2')));
-    expect(builder.view.visits.map((visit) => [visit.goto, visit.update])).toEqual([['end', { by: 'h1' }], ['end', { by: 'h2' }], [null, null]]);
+    const view = viewOf(logOf(start('a'), start('b'), start('c'), lost('a', 'no'), lost('b', 'never'), gaveUp('never'), gaveUp('no'), instead('h1'), instead('h2')));
+    expect(view.visits.map((visit) => [visit.goto, visit.update])).toEqual([['end', { by: 'h1' }], ['end', { by: 'h2' }], [null, null]]);
   });
 
   it('that still run are not left where another one gave up, and one that runs again can be left again', () => {
-    const builder = new RunViewBuilder();
     const lost = (id: string) => ({ ...finished(id), error: 'read: no' });
     const gaveUp = { type: 'node_gave_up', node: 'read', kind: 'E', message: '', goto: 'end' };
     const instead = (by: string) => ({ ...finished(by), node: '__error_handler__read', update: { by } });
-    builder.add(logOf(start('a'), start('b'), lost('b'), gaveUp, instead('h1'), start('b'), lost('b'), { ...gaveUp, message: 'odd' }, instead('h2')));
-    expect(builder.view.visits.map((visit) => [visit.status, visit.goto, visit.update])).toEqual([['running', null, null], ['error', 'end', { by: 'h2' }]]);
+    const view = viewOf(logOf(start('a'), start('b'), lost('b'), gaveUp, instead('h1'), start('b'), lost('b'), { ...gaveUp, message: 'odd' }, instead('h2')));
+    expect(view.visits.map((visit) => [visit.status, visit.goto, visit.update])).toEqual([['running', null, null], ['error', 'end', { by: 'h2' }]]);
   });
 
   it('that go on keep their node running', () => {
-    const builder = new RunViewBuilder();
     const done = { type: 'node_finished', node: 'read', task_id: 'b', visit: 2, seconds: 0.1, update: {}, error: null };
-    builder.add(logOf(start('a'), start('b'), done));
-    expect(builder.view.nodes['read']?.status).toBe('running');
+    expect(viewOf(logOf(start('a'), start('b'), done)).nodes['read']?.status).toBe('running');
   });
 });
 
@@ -195,38 +182,33 @@ describe('a run without a last event', () => {
   );
 
   it('ended as its record says', () => {
-    const builder = new RunViewBuilder();
-    builder.add(log);
+    const view = viewOf(log);
     const record = { status: 'cancelled', ended_at: '2023-11-14T22:13:25Z' } as RunRecord;
-    expect(completed(builder.view, null, record)).toMatchObject({
+    expect(completed(view, null, record)).toMatchObject({
       status: 'cancelled',
       ended: Date.parse('2023-11-14T22:13:25Z'),
       nodes: { one: { status: 'cancelled' } },
     });
-    expect(completed(builder.view, null, { ...record, status: 'running' }).nodes['one']?.status).toBe('running');
-    expect(completed(builder.view, null, { ...record, status: 'queued', events: 2 }).status).toBe('queued');
+    expect(completed(view, null, { ...record, status: 'running' }).nodes['one']?.status).toBe('running');
+    expect(completed(view, null, { ...record, status: 'queued', events: 2 }).status).toBe('queued');
   });
 
   it('waits for nobody where it was told to stop at a node', () => {
-    const builder = new RunViewBuilder();
-    builder.add(logOf(log[0]!.event, { type: 'run_finished', seconds: 1, stop_reason: null, interrupted: true }));
-    expect(builder.view.status).toBe('interrupted');
+    expect(viewOf(logOf(log[0]!.event, { type: 'run_finished', seconds: 1, stop_reason: null, interrupted: true })).status).toBe('interrupted');
   });
 
   it('stands as its record says where it could not go on after its last event', () => {
-    const builder = new RunViewBuilder();
-    builder.add(logOf(log[0]!.event, { type: 'run_failed', kind: 'E', message: 'it broke' }));
+    const view = viewOf(logOf(log[0]!.event, { type: 'run_failed', kind: 'E', message: 'it broke' }));
     const record = { status: 'interrupted', error: 'another graph', events: 2 } as RunRecord;
-    expect(completed(builder.view, null, record).status).toBe('interrupted');
-    expect(completed(builder.view, null, { ...record, events: 1 }).status).toBe('failed');
+    expect(completed(view, null, record).status).toBe('interrupted');
+    expect(completed(view, null, { ...record, events: 1 }).status).toBe('failed');
   });
 
   it('takes a decision back when it is resumed, unless what is kept of the run holds it', () => {
     for (const kept of [undefined, false, true]) {
       const decided = { type: 'loop', loop: 'a', decision: 'granted', spent: 1, limit: 3, reason: '', goto: ['x'], step: 4, kept };
-      const builder = new RunViewBuilder();
-      builder.add(logOf({ type: 'run_started', graph: 'g', thread_id: 't', resumed: false }, decided, { type: 'run_started', graph: 'g', thread_id: 't', resumed: true }));
-      expect(builder.view.loops['a']?.passes).toBe(kept ? 1 : 0);
+      const view = viewOf(logOf({ type: 'run_started', graph: 'g', thread_id: 't', resumed: false }, decided, { type: 'run_started', graph: 'g', thread_id: 't', resumed: true }));
+      expect(view.loops['a']?.passes).toBe(kept ? 1 : 0);
     }
   });
 
@@ -252,9 +234,7 @@ describe('the run at an event', () => {
     const whole = new RunViewBuilder();
     whole.add(events);
     for (let seq = 0; seq <= events.length; seq += 1) {
-      const part = new RunViewBuilder();
-      part.add(events.slice(0, seq));
-      expect(whole.at(seq)).toEqual(part.view);
+      expect(whole.at(seq)).toEqual(viewOf(events.slice(0, seq)));
     }
   });
 
@@ -263,9 +243,7 @@ describe('the run at an event', () => {
     const whole = new RunViewBuilder();
     whole.add(events);
     for (const seq of [249, 250, 251, 2600, 4999, 5000, events.length]) {
-      const part = new RunViewBuilder();
-      part.add(events.slice(0, seq));
-      expect(whole.at(seq)).toEqual(part.view);
+      expect(whole.at(seq)).toEqual(viewOf(events.slice(0, seq)));
     }
   });
 
@@ -284,16 +262,10 @@ describe('the run at an event', () => {
 describe('a run that did not end by itself', () => {
   it('was stopped by a person or with its server, and did not fail', () => {
     for (const [kind, status] of [['Cancelled', 'cancelled'], ['Shutdown', 'interrupted'], ['ValueError', 'failed']] as const) {
-      const builder = new RunViewBuilder();
-      builder.add(
-        logOf(
-          { type: 'run_started', graph: 'g', thread_id: 't', resumed: false },
-          { type: 'node_started', node: 'write', task_id: 'a', visit: 1 },
-          { type: 'run_failed', kind, message: 'it ended' },
-        ),
-      );
-      expect(builder.view.status).toBe(status);
-      expect(builder.view.nodes.write?.status).toBe(status === 'interrupted' ? 'interrupted' : 'cancelled');
+      const begun = { type: 'run_started', graph: 'g', thread_id: 't', resumed: false };
+      const view = viewOf(logOf(begun, { type: 'node_started', node: 'write', task_id: 'a', visit: 1 }, { type: 'run_failed', kind, message: 'it ended' }));
+      expect(view.status).toBe(status);
+      expect(view.nodes.write?.status).toBe(status === 'interrupted' ? 'interrupted' : 'cancelled');
     }
   });
 });

@@ -1,18 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { RunViewBuilder } from '../../src/lib/model/run-view';
 import { bandsOf, drawn, drawnBands, endOf, marksOf, rowsOf, ticks } from '../../src/lib/model/timeline';
-import { logOf, longRun, recorded, type LogName } from './logs';
-
-function viewOf(name: LogName) {
-  const builder = new RunViewBuilder();
-  builder.add(recorded(name).events);
-  return builder.view;
-}
+import { logOf, longRun, run, viewOf } from './logs';
 
 describe('rows', () => {
   it('hold a bar for each visit, from its true start to its end, in the order given', () => {
-    const view = viewOf('own-retries');
+    const view = run('own-retries').view;
     const rows = rowsOf(view, ['fetch', 'never', 'right', 'left'], 0);
     expect(rows.map((row) => row.node)).toEqual(['fetch', 'right', 'left', 'flaky', 'doomed', 'judge', 'refine', 'answer']);
     const [flaky] = rows.filter((row) => row.node === 'flaky');
@@ -24,9 +17,7 @@ describe('rows', () => {
   it('lay visits at the same time into lanes, and use free lanes again', () => {
     const start = (id: string) => ({ type: 'node_started', node: 'read', task_id: id, visit: 1 });
     const end = (id: string) => ({ type: 'node_finished', node: 'read', task_id: id, visit: 1, seconds: 0.1, update: {}, error: null });
-    const builder = new RunViewBuilder();
-    builder.add(logOf(start('a'), start('b'), end('a'), start('c'), end('c'), end('b')));
-    const [row] = rowsOf(builder.view, [], 0);
+    const [row] = rowsOf(viewOf(logOf(start('a'), start('b'), end('a'), start('c'), end('c'), end('b'))), [], 0);
     expect(row?.bars.map((bar) => bar.lane)).toEqual([0, 1, 0]);
     expect(row?.lanes).toBe(2);
   });
@@ -34,19 +25,40 @@ describe('rows', () => {
 
 describe('marks', () => {
   it('tell retries and model calls within the visit', () => {
-    const flaky = viewOf('own-retries').nodes['flaky']?.visits[0];
+    const flaky = run('own-retries').view.nodes['flaky']?.visits[0];
     if (!flaky) throw new Error('no visit');
     const marks = marksOf(flaky);
     expect(marks.map((mark) => mark.kind)).toEqual(['retry', 'retry']);
     for (const mark of marks) expect(mark.at > flaky.started && mark.at < (flaky.ended ?? 0)).toBe(true);
-    const asked = viewOf('assistant-answered').nodes['generate_acknowledgment']?.visits[0];
+    const asked = run('assistant-answered').view.nodes['generate_acknowledgment']?.visits[0];
     expect(asked && marksOf(asked).map((mark) => mark.kind)).toEqual(['model', 'model', 'model']);
+  });
+});
+
+describe('a visit that waits', () => {
+  const node = (type: string, name: string, more = {}) => ({ type, node: name, task_id: name, visit: 1, update: {}, error: null, ...more });
+  const beside = [node('node_started', 'ask'), node('node_started', 'crawl'), node('node_finished', 'ask', { seconds: 0.15 })];
+  const ended = node('node_finished', 'crawl', { seconds: 0.4 });
+  const asks = { type: 'told', kind: 'progress', node: 'ask', tasks: ['ask'], message: '?', data: { interrupt: '?' } };
+  const waits = { type: 'run_finished', seconds: 1, stop_reason: null, interrupted: true };
+  const failed = { type: 'run_failed', kind: 'Cancelled', message: '' };
+  const again = [{ type: 'run_started', graph: 'g', thread_id: 't', resumed: true }, node('node_started', 'ask'), node('node_finished', 'ask', { seconds: 0.1 })];
+
+  it.each([
+    ['asks', [...beside, ended, asks, waits], [[0, 150]]],
+    ['asks, and is not answered', [...beside, ended, asks, waits, failed], [[0, 150]]],
+    ['was answered', [...beside, ended, asks, waits, ...again], [[0, 150], [600, 700]]],
+    ['runs again after one beside it failed', [...beside, ended, { ...failed, kind: 'E' }, ...again], [[0, 200], [500, 600]]],
+  ])('for others or a person as it %s works in what its label counts', (_, events, worked) => {
+    const view = viewOf(logOf(...events));
+    const bar = rowsOf(view, [], 0).find((row) => row.node === 'ask')?.bars[0];
+    expect(bar?.worked.map(({ from, to }) => [from - view.started, to - view.started])).toEqual(worked);
   });
 });
 
 describe('bands', () => {
   it('go from each decision of a loop to the next', () => {
-    const view = viewOf('assistant-reflect');
+    const view = run('assistant-reflect').view;
     const bands = bandsOf(view, endOf(view, 0));
     expect(bands.map((band) => `${band.loop} ${band.spent}/${band.limit} ${band.decision}`)).toEqual([
       'reflect 1/2 granted', 'reflect 2/2 granted', 'reflect 2/2 exhausted',
@@ -57,9 +69,7 @@ describe('bands', () => {
 });
 
 describe('what is drawn', () => {
-  const builder = new RunViewBuilder();
-  builder.add(longRun(1700));
-  const view = builder.view;
+  const view = viewOf(longRun(1700));
   const rows = rowsOf(view, [], 0);
   const span = endOf(view, 0) - view.started;
 
@@ -114,7 +124,6 @@ describe('a time in which a run stood still', () => {
   it('is folded away: bars, bands and the end lie that much earlier', () => {
     const minutes = 23 * 60_000;
     const at = (ms: number): string => new Date(1_700_000_000_000 + ms).toISOString();
-    const builder = new RunViewBuilder();
     const events = [
       { type: 'run_started', graph: 'g', thread_id: 't', resumed: false, at: at(0) },
       { type: 'loop', loop: 'again', decision: 'granted', spent: 1, limit: 2, reason: '', goto: [], step: 1, waited: 0, why: '', sources: [], at: at(5) },
@@ -128,13 +137,13 @@ describe('a time in which a run stood still', () => {
       { type: 'node_finished', node: 'ask', task_id: 'a', visit: 1, seconds: 0.01, update: {}, error: null, at: at(40 + minutes) },
       { type: 'run_finished', seconds: 1, stop_reason: null, interrupted: false, at: at(40 + minutes) },
     ];
-    builder.add(logOf(...events));
-    const { view } = builder;
+    const view = viewOf(logOf(...events));
     expect(view.gaps).toMatchObject([{ kind: 'waiting', to: view.started + 20 + minutes }]);
     expect(view.ms).toBe(40);
     expect(view.visits).toMatchObject([{ status: 'complete', durationMs: 20 }]);
     const [row] = rowsOf(view, [], 0);
     expect(row?.bars.map((bar) => [bar.from - view.started, bar.to - view.started])).toEqual([[10, 40]]);
+    expect(row?.bars[0]?.worked.map((part) => [part.from - view.started, part.to - view.started])).toEqual([[10, 20], [30, 40]]);
     expect(bandsOf(view, endOf(view, 0)).map((band) => band.to - view.started)).toEqual([40]);
   });
 });

@@ -4,9 +4,8 @@ import { layoutOf } from '../../src/lib/model/layout';
 import { edgeViews } from '../../src/lib/model/routes-taken';
 import { placeOf, unfolded } from '../../src/lib/model/unfold';
 import { isInside } from '../../src/lib/model/view';
-import { RunViewBuilder } from '../../src/lib/model/run-view';
 import { pipelineNodes } from '../../src/lib/stores/pipeline';
-import { logOf, recorded } from './logs';
+import { logOf, recorded, viewOf } from './logs';
 
 describe('a graph inside a graph inside a node', () => {
   it('can be opened once the one around it stands open', () => {
@@ -35,9 +34,7 @@ it('a name with a slash, or one that objects have, is a name like any other', ()
   };
   expect(Object.keys(layoutOf(odd).nodes)).toEqual(names);
   expect(pipelineNodes(odd, null).constructor).toMatchObject({ status: 'waiting', visits: 0 });
-  const builder = new RunViewBuilder();
-  builder.add(logOf({ type: 'node_started', node: 'constructor', task_id: 'a', visit: 1 }));
-  expect(builder.view.nodes.constructor).toMatchObject({ status: 'running' });
+  expect(viewOf(logOf({ type: 'node_started', node: 'constructor', task_id: 'a', visit: 1 })).nodes.constructor).toMatchObject({ status: 'running' });
 });
 
 it('what is inside a node is known from the graph and the events, whatever signs its name has', () => {
@@ -53,9 +50,7 @@ it('what is inside a node is known from the graph and the events, whatever signs
 
   const started = (name: string, within = '') => ({ type: 'node_started', node: name, task_id: name, visit: 1, within });
   const decided = (loop: string, within = '') => ({ type: 'loop', loop, decision: 'granted', spent: 1, limit: 2, step: 1, reason: '', sources: [], within });
-  const builder = new RunViewBuilder();
-  builder.add(logOf(started('loop.a/b'), started('a/b'), started('c'), started('c/loop.d/e', 'c'), started('c/d/e', 'c'), decided('a/b'), decided('c/d/e', 'c')));
-  const { view } = builder;
+  const view = viewOf(logOf(started('loop.a/b'), started('a/b'), started('c'), started('c/loop.d/e', 'c'), started('c/d/e', 'c'), decided('a/b'), decided('c/d/e', 'c')));
   // Gates are no visits.
   expect(view.visits.map((visit) => visit.node)).toEqual(['a/b', 'c', 'c/d/e']);
   expect(Object.values(view.loops).filter((loop) => isInside(loop, null)).map(({ name }) => name)).toEqual(['c/d/e']);

@@ -40,15 +40,7 @@ _POSTGRES_TRANSIENT = (*_POSTGRES_LOST, "40", "53", "55P03", "57")
 
 
 def explained(error: Exception, name: str) -> StoreError:
-    """What to tell of a failure.
-
-    Args:
-        error: What SQLAlchemy, a driver or the system raised.
-        name: What to call the database.
-
-    Returns:
-        The error to raise; transient where another attempt may succeed.
-    """
+    """What to raise for what SQLAlchemy, a driver or the system did; transient where another attempt may succeed."""
     if isinstance(error, TimeoutError):
         return StoreError(f"{name} is busy: all its connections are in use; try again later", transient=True)
     cause = error.orig if isinstance(error, DBAPIError) else error

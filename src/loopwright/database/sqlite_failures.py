@@ -15,12 +15,7 @@ _SQLITE_FIXES = {
 
 
 def explained_sqlite(error: sqlite3.Error, name: str) -> StoreError:
-    """What to tell of a failure; the error is transient where another attempt may succeed.
-
-    Args:
-        error: What SQLite raised.
-        name: What to call the file.
-    """
+    """What to raise for what SQLite did, of a file by its name; transient where another attempt may succeed."""
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what Python itself refuses has no code
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreError(f"{name} is locked: another process writes to it; try again later", transient=True)

@@ -23,17 +23,7 @@ from loopwright.runs.store.history import RunStore
 
 
 def before_pass(store: RunStore, run_id: str, loop: str, after: int = 0) -> StateSaved | None:
-    """The last checkpoint before a loop's first granted pass, or before a later one; blocks.
-
-    Args:
-        store: Where the run is kept.
-        run_id: The run.
-        loop: The loop.
-        after: Passes before the one that is meant.
-
-    Returns:
-        None if the loop was granted no more passes than these.
-    """
+    """The last checkpoint before a loop's first granted pass, or the one `after` so many; None without it; blocks."""
     saved: StateSaved | None = None
     granted = dict[int, None]()  # by superstep: a gate that was cut off decides again
     for event in logged(store, run_id, "state", "loop"):

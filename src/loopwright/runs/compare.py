@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from loopwright.config import Frozen
-from loopwright.engine.events.schema import RunEvent, RunStarted, StateSaved
+from loopwright.engine.events.schema import RunEvent, StateSaved
 from loopwright.runs.schemas import LoopPasses, RunRecord, RunSummary
 from loopwright.runs.states import saved_states
 from loopwright.runs.tally import Tally
@@ -110,19 +110,10 @@ class Comparison(Frozen):
 
 
 def compare(a: RunRecord, a_events: Sequence[RunEvent], b: RunRecord, b_events: Sequence[RunEvent]) -> Comparison:
-    """Put two runs side by side.
+    """Put two runs side by side, each with its events in order.
 
     A fork's events begin behind the checkpoint that it was forked from. If the other run is its parent, what came
     before is counted for both: path and figures then compare whole ways.
-
-    Args:
-        a: A run.
-        a_events: Its events in order.
-        b: Another run.
-        b_events: Its events in order.
-
-    Returns:
-        What they have in common, and what not.
     """
     whole_a, took_a = whole(a, b, b_events)
     whole_b, took_b = whole(b, a, a_events)
@@ -171,12 +162,7 @@ def _notes(a: RunRecord, took_a: int | None, b: RunRecord, took_b: int | None) -
 
 
 def whole(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) -> tuple[RunRecord, int | None]:
-    """A run with what it took over from another one counted in: its path and its figures.
-
-    Args:
-        run: The run.
-        other: The run that it may have been forked from.
-        other_events: That run's events.
+    """A run with what it took over from another one, if it was forked from that, counted in: its path and its figures.
 
     Returns:
         The run, and how many steps it took over; None if it is a fork, and what came before is not known from the other
@@ -189,13 +175,12 @@ def whole(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) ->
     for event in before:
         tally.see(event)
     shared = tally.figures()
-    names = ("tokens", "cost", "model_calls", "unmetered_calls")
+    names = ("seconds", "tokens", "cost", "model_calls", "unmetered_calls")
     counted: dict[str, Any] = {name: _plus(getattr(run, name), shared[name]) for name in names}
     counted["passes"] = dict(Counter(run.passes) + Counter(shared["passes"]))
     counted["loops"] = _joined(shared["loops"], run.loops)
-    seconds = _plus(run.seconds, _seconds(before))
     took: tuple[str, ...] = shared["path"]
-    return run.model_copy(update={**counted, "seconds": seconds, "path": took + run.path}), len(took)
+    return run.model_copy(update={**counted, "path": took + run.path}), len(took)
 
 
 def _joined(before: Iterable[LoopPasses], own: Iterable[LoopPasses]) -> tuple[LoopPasses, ...]:
@@ -220,21 +205,11 @@ def _before(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) 
     return None
 
 
-def _seconds(events: Sequence[RunEvent]) -> float:
-    """Wall time, without the time between an end and a resume."""
-    begun = [number for number, event in enumerate(events) if isinstance(event, RunStarted)]
-    spans = zip(begun, [*begun[1:], len(events)], strict=False)
-    return sum((events[end - 1].at - events[start].at).total_seconds() for start, end in spans)
-
-
 def compared_citations(a: Iterable[Citation], b: Iterable[Citation]) -> CitationSides:
-    """Compare what two answers cite.
+    """What both answers cite, and what each cites alone, each source once and in the order of the answers.
 
     A mark that names a record (``sessions:6196``) names it in every answer; one that only counts (``1``) does not, so
     that such a citation is the same where title, address and quote are.
-
-    Returns:
-        What both cite, and what each cites alone, each source once and in the order of the answers.
     """
     in_a, in_b = _by_source(a), _by_source(b)
     return CitationSides(
@@ -307,16 +282,9 @@ def judged(a: RunRecord, b: RunRecord) -> Verdict:
 
 
 def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[FigureRow, ...]) -> LoopEffect | None:
-    """Say whether a loop's passes helped, where one run is the other without them.
+    """Say whether a loop's passes helped, and by the figures what they cost; None if no run is the other without them.
 
-    Args:
-        a: A run.
-        b: Another run.
-        verdict: Which came out better.
-        figures: Their figures, to say what the passes cost.
-
-    Returns:
-        None if neither run is the counterfactual of the other.
+    The verdict says which run came out better.
     """
     pair = counterfactual_pair(a, b)
     if pair is None or (origin := pair[0].parent) is None:

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -105,8 +104,6 @@ class Drive:
     _heard: deque[ModelCalled | NodeRetried] = field(default_factory=deque["ModelCalled | NodeRetried"], init=False)
     """What does not come with the graph's stream, and is not recorded yet."""
     _seen: list[RunEvent] = field(default_factory=list[RunEvent], init=False)
-    _began: float | None = field(default=None, init=False)
-    """When its turn came, as if the parts of the run before this one had come just before."""
     _closed: bool = field(default=False, init=False)
     _deadline: asyncio.Timeout | None = field(default=None, init=False)
 
@@ -125,7 +122,6 @@ class Drive:
             self.live.begin()
             if self.refused:
                 raise self.refused
-            self._began = monotonic() - (self.live.latest.seconds or 0.0)
             for event in self.before:
                 self._keep(event)
             async with asyncio.timeout(self.live.limits.seconds) as self._deadline:
@@ -206,9 +202,7 @@ class Drive:
             self.live.add("client", event.event, event.model_dump_json(exclude={"event"}), last=last)
 
     def _record(self, **more: Any) -> RunRecord:
-        seconds = (self.live.latest.seconds or 0.0) if self._began is None else monotonic() - self._began
-        update = {**self.tally.figures(), "seconds": seconds, **more}
-        return self.live.latest.model_copy(update=update)
+        return self.live.latest.model_copy(update={**self.tally.figures(), **more})
 
     # The end
 
@@ -260,6 +254,8 @@ class Drive:
                 "dataclasses and Pydantic models"
             )
         message = self.recorder.words(message)
+        if self.resumed and not any(isinstance(event, RunStarted) for event in self._seen):  # it stood still until now
+            self._keep(RunStarted(graph=str(self.graph.name), thread_id=self.live.id, resumed=True))
         self._keep(RunFailed(kind=kind, message=message), last=True)
         try:
             self._tell_clients(self.run.failed(error), last=True)

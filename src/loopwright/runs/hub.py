@@ -144,11 +144,7 @@ class RunHub(Launcher):
             self._loops.append(asyncio.create_task(self._work(), name="claiming runs"))
 
     async def close(self, grace: float = 5.0) -> None:
-        """Start no further run, let those that go on end with the superstep that is under way, and cancel the rest.
-
-        Args:
-            grace: Seconds for them to end by themselves.
-        """
+        """Begin no further run, let others end with their superstep, and cancel the rest `grace` seconds later."""
         self._stopping = True
         await cancel(self._loops)
         drives = [*self._going.values()]
@@ -316,10 +312,9 @@ class RunHub(Launcher):
             return await self._submitted(made)
 
     async def cancel(self, run_id: str) -> RunRecord:
-        """End a run, or one that waits, and wait a short while until it has cleaned up; an ended one stays as it is.
+        """End a run, or one that waits; the run once it has cleaned up, or a short while later.
 
-        Returns:
-            The run as it is then.
+        One that has ended stays as it is.
 
         Raises:
             InputError: If there is no such run.

@@ -232,9 +232,6 @@ class Launcher(RunReader):
     async def taken_over(self, record: RunRecord) -> RunRecord:
         """Take a run from a process that is gone: from now on nothing that it might still do is kept.
 
-        Args:
-            record: The run as that process left it.
-
         Returns:
             The run, which waits for its turn; with how often in a row it was lost at the same checkpoint.
 
@@ -262,11 +259,7 @@ class Launcher(RunReader):
         return known
 
     async def saved(self, record: RunRecord, checkpoint_id: str | None) -> CheckpointTuple:
-        """A checkpoint of a run, with all of its values.
-
-        Args:
-            record: The run.
-            checkpoint_id: The checkpoint; None for the last.
+        """A checkpoint of a run, None for the last, with all of its values.
 
         Raises:
             InputError: If it is not kept here.

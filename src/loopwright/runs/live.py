@@ -92,13 +92,7 @@ class LiveRun:
         self._keeping = asyncio.create_task(self._keep(), name=f"keeping run {self.id}")
 
     def add(self, channel: Channel, name: str, data: str, *, last: bool = False) -> None:
-        """Number an event and have it kept.
-
-        Args:
-            channel: Its channel.
-            name: Its tag.
-            data: The event as JSON.
-            last: Whether it tells of the run's end, for which there is always room.
+        """Number an event, a tag and JSON, and have it kept; for the last, which tell of the end, there is always room.
 
         Raises:
             TooManyEvents: If there is no room for it.
@@ -121,14 +115,7 @@ class LiveRun:
             self._made.set()
 
     def kept_behind(self, channel: Channel, after: int, limit: int, size: int | None) -> list[KeptEvent] | None:
-        """What is kept behind an event; None where the store must be asked.
-
-        Args:
-            channel: Which channel.
-            after: The number of the last event that is known.
-            limit: How many at most.
-            size: Characters of JSON that they have together at most; the first is given whatever it has.
-        """
+        """What is kept behind an event, as `RunStore.events` gives it; None where the store must be asked."""
         log = self._logs[channel]
         if after >= log.kept:
             return []

@@ -103,12 +103,7 @@ def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text that UTF-8 can hold and databases take, cut where it is too long, without what looks like a key.
-
-    Args:
-        text: Any text, with half surrogates too.
-        most: Characters that stay.
-    """
+    """Any text as UTF-8 and databases take it, cut behind so many characters, without what looks like a key."""
     text = _KEYS.sub(lambda found: f"{found['place'] or found['name'] or ''}***", text)
     left_out = len(text) - most
     if left_out > 0:

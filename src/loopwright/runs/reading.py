@@ -121,14 +121,7 @@ class RunReader:
         return Following(events, ended=record.status in ENDED and not events)
 
     async def until_ended(self, run_id: str, patience: float = float("inf")) -> RunRecord:
-        """Wait until a run has ended, wherever it goes on.
-
-        Args:
-            run_id: The run.
-            patience: Seconds to wait at most.
-
-        Returns:
-            The run as it is then.
+        """Wait until a run has ended, wherever it goes on, for so many seconds at most; the run as it is then.
 
         Raises:
             UnknownRun: If it is not kept.

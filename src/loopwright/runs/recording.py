@@ -79,14 +79,7 @@ class Recorder:
             self._state |= event.changed
 
     def record(self, event: RunEvent) -> RunEvent | None:
-        """An event as it is kept.
-
-        Args:
-            event: The event, with values as the state has them.
-
-        Returns:
-            The event with values in plain JSON; None for what is in the log already.
-        """
+        """An event, with values as the state has them, as it is kept: in plain JSON; None for what is in the log."""
         if isinstance(event, NodeStarted):
             # Where the log misses its start as well, the first to tell of it is who looked at the checkpoints.
             if event.task_id in self.passed_over and event.task_id in self.visit_of:

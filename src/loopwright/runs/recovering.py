@@ -27,12 +27,7 @@ UNFINISHED = ("__error__", "__error_source_node__", "__interrupt__", "__resume__
 
 
 async def recovered(graph: BoundedGraph, run_id: str, recorder: Recorder) -> tuple[list[RunEvent], set[str]]:
-    """Look for what the saver knows of a run and its log does not.
-
-    Args:
-        graph: The graph.
-        run_id: The run, and its thread.
-        recorder: Knows what is in the log.
+    """Look for what the saver knows of a run and its log, which the recorder knows, does not.
 
     Returns:
         What happened, in order; and the visits of the superstep that was under way that had ended: they do not run

@@ -23,12 +23,7 @@ _FAILED = """\
 
 
 def test_of(record: RunRecord, hosted: Workflow, events: Sequence[RunEvent]) -> str:
-    """A run as the text of a test file.
-
-    Args:
-        record: The run.
-        hosted: Its workflow.
-        events: Its events.
+    """A run, with its workflow and its events, as the text of a test file.
 
     Raises:
         InputError: If it did not come to its end, began at another one's checkpoint, took a file, asked a person, or

@@ -161,7 +161,8 @@ class RunSummary(Frozen):
     ended_at: datetime | None = None
     """When it ended, UTC."""
     seconds: float | None = None
-    """Wall time since its turn came; of a resumed run, of all its parts together."""
+    """Time over the events of its log, of a resumed run of all its parts: without that in which it stood still,
+    what a shutdown cut off, and what its outcome took."""
     model_calls: int = 0
     """Calls of chat models."""
     tokens: int = 0

@@ -11,6 +11,7 @@ from loopwright.engine.events.schema import (
     NodeFinished,
     NodeStarted,
     RunEvent,
+    RunFailed,
     RunFinished,
     RunStarted,
     StateSaved,
@@ -61,21 +62,25 @@ class Tally:
     """The figures of one run, from the events that are kept of it."""
 
     def __init__(self) -> None:
-        self._spent = _Spent()
+        self._run = _Looped()
         self._usage: dict[tuple[str | None, str], _Spent] = {}
         self._loops: dict[str, _Looped] = {}
         self._path: list[str] = []
         self._tasks: set[str] = set()
         self._stop_reason: str | None = None
         self._open: list[_Looped] = []
-        """The loops whose passes go on, each within the one before; time and calls count for the last."""
+        """The loops whose passes go on, each within the one before; what is used counts for the run and the last."""
         self._last: datetime | None = None
+        self._ended = False
 
     def see(self, event: RunEvent) -> None:
         """Take in an event of the run's log; they are given in order."""
-        # While the run was cut off, no time passed in it.
-        if self._open and self._last and not isinstance(event, RunStarted):
-            self._open[-1].seconds += max(0.0, (event.at - self._last).total_seconds())
+        # While the run stood still, no time passed in it.
+        if self._last and not self._ended and not isinstance(event, RunStarted):
+            passed = max(0.0, (event.at - self._last).total_seconds())
+            for each in (self._run, *self._open[-1:]):
+                each.seconds += passed
+        self._ended = isinstance(event, RunFinished | RunFailed) or (self._ended and not isinstance(event, RunStarted))
         match event:
             case RunStarted():
                 self._go_on()
@@ -83,10 +88,9 @@ class Tally:
                 self._tasks.add(event.task_id)
                 self._path.append(event.node)
             case ModelCalled():
-                self._spent.add(event)
+                for each in (self._run, *self._open[-1:]):
+                    each.spent.add(event)
                 self._usage.setdefault((event.node, event.model), _Spent()).add(event)
-                if self._open:
-                    self._open[-1].spent.add(event)
             case LoopDecided():
                 self._decided(event)
             case NodeFinished() | StateSaved():
@@ -107,12 +111,13 @@ class Tally:
             )
             for name, loop in self._loops.items()
         ]  # fmt: skip
-        rows = [UsageRow(node=node, model=model, **vars(spent)) for (node, model), spent in self._usage.items()]
+        rows = [UsageRow(node=node, model=model, **vars(used)) for (node, model), used in self._usage.items()]
+        spent = self._run.spent
         return {
             "path": (*self._path,), "usage": (*rows,), "loops": (*loops,),
             "passes": {loop.loop: loop.passes for loop in loops}, "stop_reason": self._stop_reason,
-            "model_calls": self._spent.calls, "tokens": self._spent.input_tokens + self._spent.output_tokens,
-            "unmetered_calls": self._spent.unmetered_calls, "cost": self._spent.cost,
+            "seconds": self._run.seconds, "model_calls": spent.calls, "unmetered_calls": spent.unmetered_calls,
+            "tokens": spent.input_tokens + spent.output_tokens, "cost": spent.cost,
         }  # fmt: skip
 
     def _go_on(self) -> None:

@@ -67,10 +67,6 @@ def check_model(hosted: Workflow, model: str | None) -> None:
 
     An address, a key or an option cannot be given: a client could have the server call any machine.
 
-    Args:
-        hosted: The workflow.
-        model: The model; None for none.
-
     Raises:
         InputError: If it is not so.
     """

@@ -15,12 +15,7 @@ REFERENCE = "#/components/schemas/{model}"
 
 
 def streamed(events: str, description: str) -> dict[str, Any]:
-    """A reply that is a stream of events, as a route describes it.
-
-    Args:
-        events: The name of the schema of an event's data.
-        description: What the events are.
-    """
+    """A reply that is a stream of events, as a route describes it; `events` names the schema of an event's data."""
     text, schema = {"type": "string"}, {"$ref": REFERENCE.format(model=events)}
     data = text | {"contentMediaType": "application/json", "contentSchema": schema}
     properties = {"data": data, "event": text, "id": text}
@@ -29,12 +24,7 @@ def streamed(events: str, description: str) -> dict[str, Any]:
 
 
 def describe(app: FastAPI, more: Mapping[str, Any]) -> None:
-    """Have an application describe itself at ``/openapi.json``, with what FastAPI cannot see.
-
-    Args:
-        app: The application.
-        more: Name of a further schema -> the type that it describes.
-    """
+    """Have an application describe itself at ``/openapi.json``, with schemas (name -> type) that FastAPI cannot see."""
 
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:

@@ -14,14 +14,11 @@ LARGEST = 2**63
 
 
 def keepable(value: Any, depth: int = 0) -> Any:
-    """Make sure that a value can be kept.
+    """Make sure that a value can be kept, and give it back.
 
     Args:
         value: What `json.loads` made, which takes more than JSON has.
         depth: How deep it lies in what was given.
-
-    Returns:
-        The value.
 
     Raises:
         ValueError: If it is nested too deep, or holds a number or a text that no database takes.

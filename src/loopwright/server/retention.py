@@ -37,14 +37,7 @@ class Retention:
 async def retaining(
     store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention
 ) -> AsyncGenerator[None]:
-    """Forget old runs now and every hour, beside all else.
-
-    Args:
-        store: The run history.
-        saver: Where their checkpoints are.
-        uploads: The files that runs took as input.
-        retention: How long runs are kept.
-    """
+    """Forget old runs, with their checkpoints and the files that they took, now and every hour, beside all else."""
     task = asyncio.create_task(_hourly(store, saver, uploads, retention), name="retention")
     try:
         yield

@@ -83,14 +83,9 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
 async def followed(
     context: Context, run_id: str, channel: Channel, after: int, *, cancel: bool = False
 ) -> AsyncIterator[Sequence[KeptEvent]]:
-    """What a run brings, a few events at a time, until it has ended; none where nothing came for a while.
+    """What a run brings behind an event, a few at a time, until it has ended; none where nothing came for a while.
 
-    Args:
-        context: Knows the runs.
-        run_id: The run.
-        channel: Which of its channels.
-        after: The number of the last event that is known, 0 for none.
-        cancel: Whether the run is cancelled when whoever follows it leaves.
+    With `cancel`, the run is cancelled when whoever follows it leaves.
     """
     ended = False
     with context.metrics.streams.track_inprogress():

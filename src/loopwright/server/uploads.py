@@ -109,15 +109,7 @@ def shown_name(name: str | None) -> str:
 
 
 async def write_file(given: UploadFile, path: Path, most: int) -> int:
-    """Write a file that came with a request.
-
-    Args:
-        given: The file.
-        path: Where to.
-        most: Its largest size in bytes.
-
-    Returns:
-        Its size in bytes.
+    """Write a file of so many bytes at most that came with a request; its size in bytes.
 
     Raises:
         HTTPException: With status 413, if it is larger.

@@ -21,10 +21,7 @@ def pair(*, swapped=False):
         "without", quality=0.41, tokens=0, cost=0.0, seconds=1.0, answer="Blue.", parent=counterfactual("with"),
         loops=(loop_passes(0, refused="exhausted"),), path=("write",),
     )  # fmt: skip
-    sides = [
-        (parent, path_events([*WAY], calls=calls)),
-        (child, path_events(["write"], resumed=True, prefix="d")),
-    ]
+    sides = [(parent, path_events([*WAY], calls=calls)), (child, path_events(["write"], resumed=True, prefix="d"))]
     (a, a_events), (b, b_events) = sides[::-1] if swapped else sides
     return compare(a, a_events, b, b_events)
 

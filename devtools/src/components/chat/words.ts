@@ -66,7 +66,7 @@ function stopSentence(stop: Record<string, unknown>): string {
   if (loop === 'recursion_limit') return `The run took as many steps as LangGraph allows (${round(limit)}).`;
   if (outcome === 'stalled') return `The loop “${loop}” stopped because another pass would have changed nothing.${wanted}`;
   if (outcome === 'over_budget') return `The loop “${loop}” stopped because too little of the budget was left.${wanted}`;
-  if (limit === 0) return `The loop “${loop}” may not go round in this run.${wanted}`;
+  if (limit === 0) return `The loop “${loop}” may not go round ${spent ? 'again ' : ''}in this run.${wanted}`;
   return `The loop “${loop}” reached its limit of ${round(limit)} ${limit === 1 ? 'pass' : 'passes'}.${wanted}`;
 }
 

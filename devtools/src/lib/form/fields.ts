@@ -84,7 +84,7 @@ const DEPTH = 6;
 
 /** Makes the fields of a schema; a schema that describes no object gives a field of kind `json`. */
 export function fieldsOf(schema: JsonSchema): Field {
-  return read(schema, { root: schema, key: '', required: true, seen: [] });
+  return read(schema, { root: schema, key: '', required: true, secret: false, seen: [] });
 }
 
 /** How a key is called where the schema has no title for it. */
@@ -97,7 +97,9 @@ interface Place {
   root: JsonSchema;
   key: string;
   required: boolean;
-  /** The references that led here. */
+  /** Whether it lies within a secret. */
+  secret: boolean;
+  /** The references that led here, and an empty one for each step into an object or a list. */
   seen: string[];
 }
 
@@ -110,9 +112,9 @@ function read(given: JsonSchema, place: Place): Field {
     required: place.required,
     nullable,
     fallback: schema.default,
-    secret: SECRET.test(place.key) || schema.format === 'password' || schema.writeOnly === true,
+    secret: place.secret || SECRET.test(place.key) || schema.format === 'password' || schema.writeOnly === true,
   };
-  const inside = { ...place, seen };
+  const inside = { ...place, seen, secret: common.secret };
   if (tangled || seen.length > DEPTH) return { ...common, kind: 'json' };
   if (schema.const !== undefined) return { ...common, kind: 'choice', choices: [schema.const] };
   if (schema.enum) return { ...common, kind: 'choice', choices: schema.enum.filter((choice) => choice !== null) };
@@ -157,21 +159,19 @@ function text(schema: JsonSchema, common: Common): Field {
 function object(schema: JsonSchema, common: Common, place: Place): Field {
   const properties = Object.entries(schema.properties ?? {});
   // Without known keys there is nothing to show but the JSON itself; the root always has a form, even an empty one.
-  if (!properties.length && place.key) return { ...common, kind: 'json' };
+  if (!properties.length && place.seen.includes('')) return { ...common, kind: 'json' };
   const required = new Set(schema.required ?? []);
   const seen = [...place.seen, ''];
   return {
     ...common,
     kind: 'object',
     open: schema.additionalProperties !== false,
-    fields: properties.map(([key, property]) =>
-      read(property, { root: place.root, key, required: required.has(key), seen }),
-    ),
+    fields: properties.map(([key, property]) => read(property, { ...place, key, required: required.has(key), seen })),
   };
 }
 
 function array(schema: JsonSchema, common: Common, place: Place): Field {
-  const item = (of: JsonSchema, key: string) => read(of, { root: place.root, key, required: true, seen: [...place.seen, ''] });
+  const item = (of: JsonSchema, key: string) => read(of, { ...place, key, required: true, seen: [...place.seen, ''] });
   const { minItems = 0, maxItems = Infinity, prefixItems, items } = schema;
   if (prefixItems?.length && minItems === prefixItems.length && maxItems === prefixItems.length) {
     return { ...common, kind: 'tuple', items: prefixItems.map((of, index) => item(of, String(index + 1))) };

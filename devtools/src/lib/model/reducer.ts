@@ -23,6 +23,7 @@ import {
   plus,
   spentOn,
   time,
+  workedUntil,
   type Asked,
   type Gap,
   type LoopEntry,
@@ -191,9 +192,10 @@ export class Reducer {
     const again = known === undefined ? undefined : this.visits[known];
     if (known !== undefined && again) {
       const earlierMs = again.durationMs ?? again.earlierMs;
+      const rests = [...again.rests, { from: workedUntil(again), to: at }];
       const fresh = { status: 'running', ended: null, endSeq: null, durationMs: null, update: null, error: null, goto: null } as const;
       this.replaced.delete(again.key);
-      return this.change(known, { ...fresh, since: at, earlierMs });
+      return this.change(known, { ...fresh, since: at, earlierMs, rests });
     }
     const earlier = this.byNode.get(node) ?? [];
     const before = this.states.at(-1);
@@ -207,6 +209,7 @@ export class Reducer {
       durationMs: null,
       since: at,
       earlierMs: 0,
+      rests: [],
       attempts: [],
       modelCalls: [],
       fallbacks: [],

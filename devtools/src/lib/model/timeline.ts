@@ -1,6 +1,6 @@
 /** A run as a Gantt chart: rows of nodes, bars of visits, bands of loop passes. */
 import type { Decision } from '../api/types';
-import { isOpen, isPass, time, type Gap, type LoopEntry, type RunView, type Visit, type VisitStatus } from './view';
+import { isOpen, isPass, time, workedUntil, type Gap, type LoopEntry, type RunView, type Visit, type VisitStatus } from './view';
 
 /** The height of a lane, and the space above each, in pixels. */
 export const LANE = 20;
@@ -17,6 +17,8 @@ export interface Bar {
   /** On the axis. */
   from: number;
   to: number;
+  /** The parts of this in which it worked. */
+  worked: { from: number; to: number }[];
   /** Visits of a node at the same time lie in lanes below each other. */
   lane: number;
 }
@@ -58,10 +60,19 @@ export function rowsOf(view: RunView, order: readonly string[], now: number): Ro
     const lane = free === -1 ? busy.length : free;
     busy[lane] = to;
     ends.set(visit.node, busy);
-    row.bars.push({ visit, from: fold(view.gaps, visit.started), to: fold(view.gaps, to), lane });
+    const bar = { visit, from: fold(view.gaps, visit.started), to: fold(view.gaps, to), lane };
+    row.bars.push({ ...bar, worked: workedIn(bar, view) });
     row.lanes = Math.max(row.lanes, lane + 1);
   }
   return [...rows.values()].filter((row) => row.bars.length);
+}
+
+/** The parts of a bar in which its visit worked: all of it, but where it waited for others, or for a person. */
+function workedIn({ visit, from, to }: Omit<Bar, 'worked'>, { gaps, lastAt }: RunView): Bar['worked'] {
+  const last = visit.ended === null && visit.durationMs !== null ? [{ from: workedUntil(visit), to: lastAt }] : [];
+  const rests = [...visit.rests, ...last].map((rest) => ({ from: fold(gaps, rest.from), to: fold(gaps, rest.to) }));
+  const seen = rests.filter((rest) => rest.to > rest.from);
+  return [{ to: from }, ...seen].map((before, index) => ({ from: before.to, to: seen[index]?.from ?? to })).filter((part) => part.to > part.from || !seen.length);
 }
 
 /** Retries and model calls of a visit, at their times. */

@@ -95,6 +95,8 @@ export interface Visit {
   /** When its present part began, and what the parts before took: it has several where the run was resumed in it. */
   since: number;
   earlierMs: number;
+  /** Times between these parts, in which it did not work. */
+  rests: { from: number; to: number }[];
   attempts: Attempt[];
   modelCalls: ModelCalled[];
   fallbacks: ModelFellBack[];
@@ -208,6 +210,9 @@ export function time(at: string): number {
 
 /** The node or the loop that an event is about; empty for none. */
 export const placeOf = ({ event }: LoggedEvent): string => ('node' in event && event.node ? event.node : 'loop' in event ? event.loop : '');
+
+/** Until when a visit that does not go on worked: one that asks a person ended its part before the run stood still. */
+export const workedUntil = ({ ended, since, earlierMs, durationMs }: Visit): number => ended ?? since + (durationMs ?? earlierMs) - earlierMs;
 
 /** Whether a visit goes on. */
 export const isOpen = (visit: Visit): boolean => visit.status === 'running' || visit.status === 'retrying';

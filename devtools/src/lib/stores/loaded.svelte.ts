@@ -17,6 +17,7 @@ export class Loaded<T> {
     $effect(() => {
       void asked;
       this.value = null;
+      this.error = '';
     });
     $effect(() => {
       void connection.returns;

@@ -89,11 +89,7 @@ class Jobs(Protocol):
         ...
 
     async def cancel(self, run_id: str) -> bool:
-        """Take the waiting job of a run away, or tell who works on it.
-
-        Returns:
-            Whether nobody works on it.
-        """
+        """Take the waiting job of a run away, or tell who works on it; whether nobody does."""
         ...
 
     async def list(self) -> Sequence[str]:

@@ -72,8 +72,7 @@ class RunStore:
         digest = hashlib.sha256(document.encode()).hexdigest()
         added = self._database.insert
         with self._database.writing() as connection:
-            shared = added(GRAPHS).values(digest=digest, document=document).on_conflict_do_nothing()
-            connection.execute(shared)
+            connection.execute(added(GRAPHS).values(digest=digest, document=document).on_conflict_do_nothing())
             new = added(RUNS).values(**row_of(run), graph=digest).on_conflict_do_nothing()
             key = connection.scalar(new.returning(RUNS.c.key))
             if key is None:
@@ -299,12 +298,7 @@ class RunStore:
             return connection.scalars(select(ended.c.id).where(goes).order_by(ended.c.started_at, ended.c.id)).all()
 
     def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
-        """The versions that people wrote, by prompt and version; those that ship with the package are not here.
-
-        Args:
-            workflow: The workflow.
-            prompt: One of its prompts; None gives all.
-        """
+        """The versions that people wrote, of one prompt or all, by prompt and version; not those of the package."""
         wanted = select(PROMPTS.c.document).where(PROMPTS.c.workflow == workflow)
         if prompt is not None:
             wanted = wanted.where(PROMPTS.c.prompt == prompt)
@@ -336,17 +330,12 @@ class RunStore:
         return {row.node: row.model for row in rows}
 
     def assign(self, workflow: str, node: str, model: str | None, *, clear: bool = False) -> None:
-        """Keep which chat model serves a node.
+        """Keep which chat model, None for none, serves a node, or ``default``.
 
-        Args:
-            workflow: The workflow.
-            node: The node, or ``default``.
-            model: The model, or None for no model.
-            clear: Forget the choice instead, so that the configuration's holds again.
+        Where the choice is to be cleared, it is forgotten instead, so that the configuration's holds again.
         """
         if clear:
-            there = and_(ASSIGNMENTS.c.workflow == workflow, ASSIGNMENTS.c.node == node)
-            statement = delete(ASSIGNMENTS).where(there)
+            statement = delete(ASSIGNMENTS).where(ASSIGNMENTS.c.workflow == workflow, ASSIGNMENTS.c.node == node)
         else:
             row = {"workflow": workflow, "node": node, "model": model}
             statement = self._database.insert(ASSIGNMENTS).values(row)
@@ -396,9 +385,9 @@ class RunStore:
     def delete_evaluation(self, workflow: str, questions: str, version: str) -> bool:
         """Forget what a version made of a set of questions; False if nothing was kept."""
         table = EVALUATIONS
-        there = and_(table.c.workflow == workflow, table.c.questions == questions, table.c.version == version)
+        kept = table.c.workflow == workflow, table.c.questions == questions, table.c.version == version
         with self._database.writing() as connection:
-            return connection.execute(delete(table).where(there)).rowcount > 0
+            return connection.execute(delete(table).where(*kept)).rowcount > 0
 
     def claim(self) -> None:
         """Be the one server of a history in a file until it is closed, or its process ends, however that is.

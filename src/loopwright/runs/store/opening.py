@@ -18,10 +18,7 @@ _FORMAT = Format([HISTORY], select(HISTORY.c.format), FORMAT, _OLDER, lock=0x4C5
 
 
 def open_runs(url: str) -> RunStore:
-    """Open a run history; one that is missing is made, with the folders that lead to it.
-
-    Args:
-        url: As for `loopwright.database.opening.open_database`.
+    """Open a run history by its address, as `open_database` has it; a missing one is made, with its folders.
 
     Raises:
         ConfigError: If the address names no database, or a package that it needs is not installed.

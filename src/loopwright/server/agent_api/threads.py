@@ -277,12 +277,7 @@ class Threads:
         raise Problem(f"there is no checkpoint {checkpoint_id!r}", "UnknownCheckpoint", status=404).exception
 
     async def history(self, thread_id: str, before: str | None) -> AsyncIterator[dict[str, Any]]:
-        """The states of a thread, the last one first, each once.
-
-        Args:
-            thread_id: The thread.
-            before: A checkpoint; only those before it.
-        """
+        """The states of a thread, or those before a checkpoint of it, the last one first, each once."""
         seen: set[str] = set()
         waiting = before is not None
         for record in await self.turns(thread_id):
