@@ -55,12 +55,6 @@ inner = StateGraph(State).add_node('out', out).add_edge(START, 'out').compile()
 BACK = "Command(goto='work') if input() else 'well'"
 
 ROUND = {  # The last line is the node.
-    "a variable": "def jump(state):\n    c = Command(goto='work')\n    return c\njump",
-    "a method": "class N:\n    def jump(self, state): return Command(goto='work')\nn = N()\nn.jump",
-    "a closure": "def make(to):\n    def jump(state): return Command(goto=to)\n    return jump\nmake('work')",
-    "a decorator without wraps": (
-        "def d(f):\n    def w(*a): return f(*a)\n    return w\n@d\ndef jump(state): return Command(goto='work')\njump"
-    ),
     "a decorator that jumps itself": (
         "def d(f):\n    def w(*a):\n        f(*a)\n        return Command(goto='work')\n    return w\n@d\n"
         "def jump(state): return {}\njump"
@@ -156,11 +150,6 @@ def test_a_jump_is_followed_to_where_it_is_made(case: str, tmp_path: Path) -> No
 
 
 FORWARD = {
-    "a helper that ends it": "def go(): return Command(goto=END)\ndef jump(state): return go()\njump",
-    "a decorated function": (
-        "def d(f):\n    @functools.wraps(f)\n    def w(*a): return f(*a)\n    return w\n@d\n"
-        "def jump(state): return {}\njump"
-    ),
     "a method": "class N:\n    def jump(self, state): return {'n': self.n}\nN().jump",
     "what a partial gives": "def go(state, to): return Command(goto=to)\nfunctools.partial(go, to=END)",
     "a chain": "from elsewhere import prompt, model\nprompt | model | RunnableLambda(work)",
@@ -265,6 +254,7 @@ MAY_JUMP = {
         "@functools.singledispatch\ndef jump(state): return {}\n@jump.register(dict)\ndef _(state): return go(state)"
     ),
     "a pair": "def two(state): return go(state), 1\ndef jump(state):\n    c, n = two(state)\n    return c",
+    "what a with gives": "class R:\n    def __enter__(self): return go(self)\n    def __exit__(self, *_): pass\ndef jump(state):\n    with R() as r:\n        held = r\n    return held",
     "getattr": "class K:\n    def back(self, s): return go(s)\nk = K()\ndef jump(state): return getattr(k, 'back')(state)",
     "what another answers under an agent's name": "from langchain.agents import create_agent\ndef jump(state):\n    agent = create_agent('m', tools=[])\n    agent = input() or agent\n    return agent.invoke(state)",
     "what a class of that name makes": "class MessagesState(Command): pass\ndef jump(state): return MessagesState(goto='work')",
@@ -290,7 +280,23 @@ app = g.compile()
 """A graph whose first node goes where the router ``route`` says."""
 
 FILLS = "from langchain.agents import create_agent\nclass Flow:\n    {}\n    def load(self): self.tools.append(work)\n    def build(self): return create_agent('m', self.tools)\n"
+FLOW = """
+import dataclasses
+@dataclasses.dataclass
+class Flow:
+    back: str = END
+    def __post_init__(self): self._wire()
+    def _wire(self):
+        self.app = StateGraph(State).add_node("work", work).add_edge(START, "work").add_edge("work", self.back).compile()
+    {}
+app = Flow().app
+"""
 NEVER_BOUNDED = {
+    "what a method changes and wires again": FLOW.format("def __init__(self):\n        self.back = END\n        self._wire()\n    def again(self):\n        self.back = 'work'\n        self._wire()"),
+    "another of its class": FLOW.format("@classmethod\n    def again(cls): return cls('work')"),
+    "another of its own type": FLOW.format("def again(self, back): return type(self)(back)"),
+    "another, with a field replaced": FLOW.format("def again(self): return dataclasses.replace(self, back='work')"),
+    "a graph that an option leaves without a bound": "from loopwright import bounded\ndef wired(): return StateGraph(State).add_node('x', work).add_edge(START, 'x').add_edge('x', 'x')\ndef make(debug=False):\n    g = wired()\n    return g.compile() if debug else bounded(g, limit=2)\napp = make()",
     "an attribute that another method fills": FILLS.format("def __init__(self): self.tools = []"),
     "a list of its class that a method fills": FILLS.format("tools = []"),
     "a graph of its class that a method replaces": "from langchain.agents import create_agent\nclass Flow:\n    agent = create_agent('m', [])\n    def use(self, other): self.agent = other\n    def build(self): return StateGraph(State).add_node('x', self.agent).add_edge(START, 'x').compile()\n",
@@ -450,10 +456,8 @@ def test_two_projects_may_use_the_same_names(importing: bool, tmp_path: Path) ->
 
 
 ROUTERS = {
-    "sends only elsewhere": "def route(state):\n    out = []\n    for x in state['xs']:\n        out.append(Send('other', x))\n    return out",
     "a local name": "def route(state):\n    to = 'other'\n    if state['n']: to = END\n    return to",
     "a table": "WAYS = {'a': 'other', 'b': END}\ndef route(state): return WAYS.get(state['n'], END)",
-    "a helper with the name": "def pick(state, to): return to\ndef route(state): return pick(state, 'other')",
     "a partial": "def pick(state, to): return to\nroute = functools.partial(pick, to='other')",
     "a match": "def route(state):\n    match state['n']:\n        case 1: return 'other'\n        case _: return END",
     "a sum of lists": "def route(state): return [Send('other', x) for x in state['xs']] + [END]",
@@ -497,6 +501,9 @@ READ_OTHERWISE = {
         "        q.add_edge('jump', 'work')\nB().build()"
     ),
     "a node whose name is not known": "g.add_edge('jump', 'work')\ng.add_node(input(), work)",
+    "an attribute by its name": "class P: pass\np = P()\np.g = g\ngetattr(p, 'g').add_edge('jump', 'work')",
+    "names in order": "for to in sorted({'work': 1}): g.add_edge('jump', to)",
+    "the item behind the last": "WAYS = ['work', 'jump']\ng.add_edge('jump', WAYS[(1 + 1) % len(WAYS)])",
     "a choice between constants": "g.add_edge('jump', 'work' if True else END)",
     "what a table has": "ways = {'a': 'work'}\nif 'a' in ways: g.add_edge('jump', ways.get('a'))",
     "tables put together": "g.add_conditional_edges('jump', check, {n: n for n in ['work']} | {'x': END})",
@@ -543,7 +550,6 @@ NOT_READ_OTHERWISE = {
     "an attribute of something unknown": (
         "import types\nbox = types.SimpleNamespace()\nbox.g = g\nsame = [box][0]\nsame.g.add_edge('jump', 'work')"
     ),
-    "an attribute by its name": "class P: pass\np = P()\np.g = g\ngetattr(p, 'g').add_edge('jump', 'work')",
     "a set that gets more": "ways = {('jump', END)}\nways.add(('jump', 'work'))\nfor a, b in ways: g.add_edge(a, b)",
     "a global list": (
         "WAYS = [END]\ndef turn():\n    global WAYS\n    WAYS = [*WAYS, 'work']\nturn()\n"
@@ -598,9 +604,7 @@ def test_what_changes_a_builder_otherwise_than_by_its_methods_is_read_or_not_rea
 
 
 ROUND_INSIDE = """
-inner = StateGraph(State)
-inner.add_node("spin", work)
-inner.add_edge(START, "spin")
+inner = StateGraph(State).add_node("spin", work).add_edge(START, "spin")
 inner.add_conditional_edges("spin", lambda s: END if s["n"] > input() else "spin", ["spin", END])
 spin = inner.compile()
 """
@@ -688,6 +692,36 @@ def test_an_object_of_which_nobody_changes_anything_is_what_it_began_with(tmp_pa
     assert graph.verdict == "bounded"
 
 
+LET_GO = {
+    "a method that calls itself": ("self.load(3)", "def load(self, n):\n        if n: self.load(n - 1)\n        else: self.end = 'work'"),
+    "a generator": ("[*self.load()]", "def load(self):\n        yield\n        self.end = 'work'"),
+    "a thread": ("threading.Thread(target=self.load).start()", "def load(self): self.end = 'work'"),
+    "a lambda that names it": ("atexit.register(lambda: self.load())", "def load(self): self.end = 'work'"),
+    "a map": ("list(map(self.load, hooks))", "def load(self, end): self.end = end"),
+    "one of several": ("[self.load, print][len(hooks)]()", "def load(self): self.end = 'work'"),
+    "functions in order": ("for hook in sorted([self.load], key=id): hook()", "def load(self): self.end = 'work'"),
+    "a hook of another function's": ("for hook in hooks: hook(self)", "pass\ndef back(flow): flow.end = 'work'"),
+    "a hook that fills": ("for hook in hooks: hook(self)", "pass\ndef back(flow): flow.ends.append('work')"),
+}  # fmt: skip
+"""Calls that nobody follows: where they stand, and what they may run."""
+KEPT = {
+    "a log": ("logging.getLogger().info('%s', self)", "pass"),
+    "a model that is given a tool": ("self.llm = hooks.bind_tools([self.load])", "def load(self): return self.end"),
+    "another class's attribute": ("threading.Thread(target=self.load).start()", "def load(self): pass\nclass B:\n    def load(self): self.end = 'work'"),
+    "what runs nothing": ("self.tools = ToolNode([self.load])", "def load(self): self.end = 'work'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LET_GO | KEPT)
+def test_what_a_call_that_nobody_follows_may_change_is_not_known_behind_it(case: str, tmp_path: Path) -> None:
+    call, method = (LET_GO | KEPT)[case]
+    source = f"import atexit, logging, threading\nclass Flow:\n    def build(self, hooks):\n        self.end, self.ends = END, [END]\n        {call}\n"
+    source += "        g = StateGraph(State).add_node('work', work).add_edge(START, 'work')\n"
+    source += f"        for end in (self.end, *self.ends): g.add_edge('work', end)\n        return g.compile()\n    {method}\n"
+    (graph,) = checked(tmp_path, source).values()
+    assert graph.verdict == ("bounded" if case in KEPT else "not read"), graph.findings
+
+
 @pytest.mark.parametrize("packages", [True, False])
 @pytest.mark.parametrize("imported", ["app.nodes", ".nodes", "..app.nodes"])
 @pytest.mark.parametrize(
@@ -770,6 +804,7 @@ BOUNDED = {
     "one of two functions under other decorators": "import m\n@m.traced(name='x')\ndef one(s): return {}\n@m.traced(name='y')\ndef two(s): return {}\ng.add_node('told', one if input() else two).add_edge('jump', 'told')",
     "what something else has": "import json\njson.dumps(vars(input()))",
     "defaults of nodes": "g.set_node_defaults(retry_policy=None)",
+    "what keeps no graph": OUT + "import json, logging\nlog = logging.getLogger()\nlog.info(json.dumps(inner.invoke({})))\ndef told(s):\n    log.info('x')\n    with open('x') as file:\n        found = {'n': json.load(file)}\n    return found\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "texts put together": "def told(s): return f'{s}' + ', '.join(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "an annotated table": "def told(s):\n    found: dict[str, Any] = {}\n    found['n'] = 1\n    return found\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "a copy that is changed": "def more(s): return {'m': 1}\ndef told(s):\n    s = more(s)\n    s['n'] = 1\n    new = s.copy()\n    new['n'] = 2\n    return new\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
@@ -850,6 +885,7 @@ def test_what_may_be_done_or_not_is_not_taken_for_done(case: str, tmp_path: Path
 
 
 IN_FUNCTIONS = {
+    "a builder that one method begins and another goes on with": ("not read", "class Maker:\n    def begin(self): self.g = StateGraph(State).add_node('x', work).add_edge(START, 'x')\n    def end(self): self.g.add_edge('x', 'x')"),
     "what is left early for certain": ("bounded", """
     def build(strict: bool):
         if not strict:
@@ -874,11 +910,7 @@ IN_FUNCTIONS = {
         if flag:
             target = "b"
         def build():
-            g = StateGraph(State)
-            g.add_node("a", work)
-            g.add_node("b", work)
-            g.add_edge(START, "a")
-            g.add_edge("a", "b")
+            g = StateGraph(State).add_node("a", work).add_node("b", work).add_edge(START, "a").add_edge("a", "b")
             g.add_edge("b", target)
             return g.compile()
         return build

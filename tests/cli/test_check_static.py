@@ -90,10 +90,7 @@ class Plain(Enum):
     CHECK = "check"
 class Names:
     other = "other"
-g = StateGraph(State)
-g.add_node(Name.WORK, work)
-g.add_node(Plain.CHECK.value, check)
-g.add_node(Names.other, other)
+g = StateGraph(State).add_node(Name.WORK, work).add_node(Plain.CHECK.value, check).add_node(Names.other, other)
 g.add_edge(START, Name.WORK)
 g.add_edge(Name.WORK, Plain.CHECK.value)
 g.add_edge(Plain.CHECK.value, Names.other)
@@ -123,11 +120,7 @@ app = g.compile()
 """,
     "a function that makes it": """
 def build(back: str, typed: bool = True):
-    graph = StateGraph(State)
-    graph.add_node("work", work)
-    graph.add_node("check", check)
-    graph.add_edge(START, "work")
-    graph.add_edge("work", "check")
+    graph = StateGraph(State).add_node(work).add_node(check).add_edge(START, "work").add_edge("work", "check")
     if typed:
         graph.add_conditional_edges("check", lambda s: s["n"], [back, END])
     else:
@@ -280,23 +273,6 @@ def test_a_graph_of_another_package_is_not_read(tmp_path: Path) -> None:
     assert first.verdict == second.verdict == "not read" and "elsewhere.builder" in first.findings[0].message
 
 
-def test_a_builder_that_is_kept_in_an_object_is_not_taken_for_whole(tmp_path: Path) -> None:
-    found = checked(
-        tmp_path,
-        """
-        class Maker:
-            def begin(self):
-                self.graph = StateGraph(State)
-                self.graph.add_node("work", work)
-                self.graph.add_edge(START, "work")
-
-            def end(self):
-                self.graph.add_edge("work", "work")
-        """,
-    )
-    assert [graph.verdict for graph in found.values()] == ["not read"]
-
-
 def test_a_graph_that_is_bounded_in_a_function_is_still_unbounded_outside(tmp_path: Path) -> None:
     found = checked(tmp_path, AGAIN + "app = g.compile()\n\ndef main():\n    safe = bounded(app, limit=3)\n")
     assert {name: graph.verdict for name, graph in found.items()} == {"app": "unbounded", "main.safe": "bounded"}
@@ -321,9 +297,8 @@ def test_an_empty_builder_is_told_where_it_is_filled(tmp_path: Path) -> None:
         HEAD + "from common import new\ng = new()\ng.add_node(work)\ng.add_edge(START, 'work')\napp = g.compile()\n"
     )
     checker = Checker([tmp_path])
-    assert [checker.check(tmp_path / "common.py"), [g.verdict for g in checker.check(tmp_path / "main.py")]] == [
-        [], ["bounded"],
-    ]  # fmt: skip
+    verdicts = [[graph.verdict for graph in checker.check(tmp_path / f"{name}.py")] for name in ("common", "main")]
+    assert verdicts == [[], ["bounded"]]
 
 
 @pytest.mark.parametrize(
@@ -406,11 +381,7 @@ HIDDEN_AWAY = {
     def build():
         if Maker is None or not FOUND:
             raise ImportError("pip install langgraph")
-        g = Maker(State)
-        g.add_node("work", work)
-        g.add_edge(START, "work")
-        g.add_edge("work", "work")
-        return g
+        return Maker(State).add_node("work", work).add_edge(START, "work").add_edge("work", "work")
     """,
     "a class that keeps it and compiles it elsewhere": """
     class Flow:
@@ -433,10 +404,7 @@ HIDDEN_AWAY = {
     async def register(config):
         from langgraph.graph import StateGraph as Maker
         async def answer(question):
-            g = Maker(State)
-            g.add_node("work", work)
-            g.add_edge(START, "work")
-            g.add_edge("work", "work")
+            g = Maker(State).add_node("work", work).add_edge(START, "work").add_edge("work", "work")
             return await g.compile().ainvoke({})
         yield answer
     """,

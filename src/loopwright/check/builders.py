@@ -81,7 +81,7 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if name is None and given.take(1, "action") is None:
         name = name_of(action)
     if name is None:
-        return graph.miss(given.place, "the name of a node is no constant")
+        return graph.missed.append((given.place, "the name of a node is no constant"))
     node = _node(action, given, graph, name)
     parts = ((each, part) for each in node.functions for part in syntax.every(each.node))
     named = (each.around(part) for each, part in parts if isinstance(part, ast.Name | ast.Attribute))
@@ -121,10 +121,6 @@ def name_of(action: Any) -> str | None:
             return None
 
 
-AGENT_PACKAGES = ("langgraph", "deepagents", "langchain.agents", "trustcall", "langmem")
-"""What these packages make may be a graph, or return Commands."""
-
-
 def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundNode:
     """What is known of where an action goes."""
     node = FoundNode(given.place)
@@ -148,7 +144,9 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
             read_tools(node, [each for each in wrappers if each != []], given.call)
         case Made() | Symbol():
             of = action.of if isinstance(action, Made) else str.__str__(action)
-            if of.startswith((".", *AGENT_PACKAGES)) or given.call.project.has(of, given.place.file):
+            # What these packages make may be a graph, or return Commands.
+            makers = ("langgraph", "deepagents", "langchain.agents", "trustcall", "langmem")
+            if of.startswith((".", *makers)) or given.call.project.has(of, given.place.file):
                 node.unread = f"{of} was not read"
             elif not of.startswith("loopwright."):
                 graph.assumptions[f"{of} is no graph and returns no Command with a goto"] = None
@@ -162,7 +160,7 @@ def _node(action: Any, given: Arguments, graph: FoundGraph, name: str) -> FoundN
 def _both(node: FoundNode, other: FoundNode, graph: FoundGraph, name: str) -> FoundNode:
     """A node that may do what either of two does."""
     if node.graph and other.graph and node.graph is not other.graph:
-        graph.miss(other.place, f"node {name!r} is one of several graphs")
+        graph.missed.append((other.place, f"node {name!r} is one of several graphs"))
     return node.merged(other)
 
 
@@ -173,13 +171,11 @@ def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain | Graph
             yield value
         case Made():
             yield from handed([*value.given, *value.options.values()])
-        case list() | tuple():
-            for item in cast("list[Any]", value):
-                yield from handed(item)
         case OneOf(parts=parts):
             yield from parts
         case _:
-            pass
+            for item in cast("list[Any]", value) if isinstance(value, list | tuple) else ():
+                yield from handed(item)
 
 
 def _read_function(node: FoundNode, action: FunctionValue, call: Calls) -> None:
@@ -236,7 +232,7 @@ def _edge(graph: FoundGraph, given: Arguments, ends: Sequence[Any]) -> None:
     kind = "join" if text_of(first) is None else "static"
     starts = iterated(first) if kind == "join" else [first]
     if starts is None or end is None or not all(text_of(start) is not None for start in starts):
-        return graph.miss(given.place, "the ends of an edge are no constants")
+        return graph.missed.append((given.place, "the ends of an edge are no constants"))
     graph.edges += [(Edge(str(start), end, kind), given.place) for start in starts]
 
 
@@ -244,7 +240,7 @@ def add_sequence(graph: FoundGraph, given: Arguments) -> None:
     """``add_sequence([a, ("b", action), ...])``."""
     steps = iterated(given.take(0, "nodes", UNKNOWN))
     if steps is None:
-        return graph.miss(given.place, "the nodes of a sequence are no constants")
+        return graph.missed.append((given.place, "the nodes of a sequence are no constants"))
     names, given.named = list[Any](), {}
     for step in steps:
         given.given = [*step] if isinstance(step, tuple) else [name_of(step) or UNKNOWN, step]
@@ -260,7 +256,7 @@ def _route(graph: FoundGraph, given: Arguments, source_and_path: Sequence[Any], 
     as_it_is = isinstance(path, FunctionValue) and not path.given  # of others, LangGraph reads no annotation
     start, path = text_of(start), member(path, "__call__") if isinstance(path, InstanceValue) else path
     if start is None:
-        return graph.miss(given.place, "the source of a conditional edge is no constant")
+        return graph.missed.append((given.place, "the source of a conditional edge is no constant"))
     parts = path.parts if isinstance(path, OneOf) else [path]  # what wraps it may hand it back as it is
     functions = tuple(each.entered() for each in parts if isinstance(each, FunctionValue))
     sent = NOWHERE.union(*(source.sent_words(each.helper) for each in functions))
@@ -272,7 +268,7 @@ def _route(graph: FoundGraph, given: Arguments, source_and_path: Sequence[Any], 
         listed = isinstance(known, list) and not isinstance(known, SetValue)
         targets, declared = tuple(str(each) for each in known if text_of(each) is not None) if listed else (), True
         if not listed or len(targets) < len(known):  # what is known of it is a way all the same
-            graph.miss(given.place, f"the path map behind {start!r} is not made of constants")
+            graph.missed.append((given.place, f"the path map behind {start!r} is not made of constants"))
     graph.routes.append(FoundRoute(given.place, start, targets, declared, sent, functions))
 
 

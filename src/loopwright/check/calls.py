@@ -31,11 +31,12 @@ from loopwright.check.values import (
     is_option,
     member,
     named_in,
+    reaches_object,
     same,
     text_of,
     unknown,
 )
-from loopwright.engine.proof.changes import SHARED, changes_in
+from loopwright.engine.proof.changes import ANY, SHARED, changes_in
 from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol
 from loopwright.engine.proof.syntax import LOOKING, parameters, positional, yields
 from loopwright.errors import GraphError
@@ -51,8 +52,6 @@ _LOOKING = LOOKING | {"type", "id", "iter", "map", "filter"}
 
 HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify"})
 """Functions that may be given a builder and do not change it."""
-
-_FALLBACKS = "langchain_core.runnables.RunnableWithFallbacks"
 
 PASSED_THROUGH = frozenset({"RunnableLambda", "partial", "coerce_to_runnable"})
 """What wraps a function and runs it as it is."""
@@ -81,6 +80,7 @@ class Calls(ABC):
         self.kept: list[GraphValue] = []
         """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
         self.trail: list[Changed] = []
+        self._gone: tuple[Changed | None, Sequence[ast.AST]] = None, ()
         self._results: dict[ast.AST, list[tuple[list[Any], Any]]] = {}
         self._owner: Any = None
         self._following: list[ast.AST] = []
@@ -131,6 +131,7 @@ class Calls(ABC):
         if isinstance(function, Grip) and function.method:
             return self._method(GraphValue(function.graphs[0]), function.method, node, frame)
         given = Arguments(node, frame, self)
+        self._unfollowed(function, owner, node, given, frame)
         match function:
             case Symbol():
                 return self._known(function, node, given, frame)
@@ -148,6 +149,35 @@ class Calls(ABC):
                 return UNKNOWN if isinstance(function, Grip) else self._unknown(node, given)
             case _:
                 return self._builtin(getattr(node.func, "id", ""), node, given, frame)
+
+    def _unfollowed(self, function: Any, owner: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
+        """Note a call, if nobody follows it, that may run methods of an object: one that it is given, or is of."""
+        followed = isinstance(function, ClassValue | InstanceValue) or not getattr(function, "unread", True)
+        quiet = ("langgraph", "langchain", "loopwright", "functools.partial")  # they run nothing of it in between
+        if followed or not self.trail or (isinstance(function, Symbol) and function.startswith(quiet)):
+            return
+        name = getattr(node.func, "id", "")
+        variable = name != "" and any(name in scope.names for scope in frame.scopes())
+        looks = name in HARMLESS_CALLS or name in LOOKING or name in ("callable", "iter") or name.endswith("attr")
+        if looks and not variable:
+            return
+        of = None if isinstance(owner, InstanceValue) and (owner.bound or owner).of.is_plain else owner
+        anything = function is UNKNOWN and not isinstance(node.func, ast.Attribute) and (variable or not name)
+        if anything or reaches_object(function, of, *given.given, *given.named.values()):
+            self._let_go(self._following)
+
+    def _let_go(self, read: Sequence[ast.AST]) -> None:
+        """Note that any function, but for those that are being `read`, may have run and changed objects."""
+        if not self.trail or (self._gone[0] is self.trail[-1] and self._gone[1] == read):
+            return  # nothing was changed since
+        self._gone = self.trail[-1], [*read]
+        for of in {id(of): of for of, *_ in self.trail if of.sure}.values():
+            kinds = {"", *(each.name for each in of.of.order())}
+            for name in [*of.sure]:
+                shared = [(SHARED + name, name)] * isinstance(of.names.get(name), list | dict)
+                for way in ((name, name), (ANY, of.of.name), *shared):
+                    if any(kind in kinds and function not in read for function, kind in self.project.changers(*way)):
+                        of.sure.discard(name)
 
     def aside(self, node: ast.expr, frame: Frame) -> Any:
         """The value of a part of an expression that may not be reached: a branch, as those of an ``if``."""
@@ -170,6 +200,12 @@ class Calls(ABC):
             if name in ("exec", "eval"):
                 self._past_methods(around, node, frame)
             return around
+        first = given.given[0] if given.given and given.complete else UNKNOWN
+        if name == "type" and isinstance(first, InstanceValue) and len(given.given) == 1:
+            return first.of
+        if name == "getattr" and (key := text_of(given.take(1, ""))) and isinstance(first, InstanceValue | Frame):
+            if (found := member(first, key)) is not UNKNOWN:
+                return found
         of, me = self.classes.get(frame.parent.node) if frame.parent else None, next(iter(frame.names.values()), None)
         if name == "super" and of and isinstance(me, InstanceValue):
             behind = (*dropwhile(lambda each: each.node is not of.node, me.of.order()),)[1:]
@@ -340,7 +376,7 @@ class Calls(ABC):
             if name == "pipe":
                 return Chain((value, *given.given))
             if name == "with_fallbacks" and any(handed([*given.given, *given.named.values()])):
-                return Made(_FALLBACKS, given.named, (value, *given.given))
+                return Made("langchain_core.runnables.RunnableWithFallbacks", given.named, (value, *given.given))
             return value  # with_config, with_retry
         if isinstance(value, list | dict):
             return self._of_container(value, name, given)
@@ -398,6 +434,7 @@ class Calls(ABC):
             if given:
                 for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
                     graph.refuse(given.place, f"{function.name}() is not followed that far")
+            self._let_go(self._following[: self._following.index(node)] if node in self._following else self._following)
             return UNKNOWN
         if given and given.starred:
             for graph in builders_in(*given.given, *given.named.values()):

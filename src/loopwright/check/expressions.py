@@ -38,9 +38,10 @@ if TYPE_CHECKING:  # it evaluates calls, which may do something to graphs, and b
 MOST_ITEMS = 10_000
 """More items than these are not counted out; what depends on them is unknown."""
 
-_COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+_OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+    ast.GtE: operator.ge, ast.Add: operator.add, ast.Sub: operator.sub, ast.Mod: operator.mod,
+    ast.FloorDiv: operator.floordiv,
 }  # fmt: skip
 
 MOST_NUMBERS = 100
@@ -87,8 +88,8 @@ def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
             return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
         case ast.Compare(ops=[op], left=left, comparators=[right]):
             return _compared(op, evaluate(left, frame, call), evaluate(right, frame, call))
-        case ast.BinOp(op=ast.Add() | ast.Sub() as op, left=left, right=right):
-            return _sum(evaluate(left, frame, call), evaluate(right, frame, call), isinstance(op, ast.Add))
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mod() | ast.FloorDiv() as op, left=left, right=right):
+            return _sum(evaluate(left, frame, call), evaluate(right, frame, call), op)
         case ast.JoinedStr(values=parts):
             texts = [evaluate(part, frame, call) for part in parts]
             return "".join(map(str, texts)) if all(map(_is_constant, texts)) else UNKNOWN
@@ -151,7 +152,7 @@ def _compared(op: ast.cmpop, left: Any, right: Any) -> Any:
         items = iterated(right)
         return UNKNOWN if items is None or UNKNOWN in items else (left in items) is isinstance(op, ast.In)
     ordered = isinstance(op, ast.Eq | ast.NotEq) or (isinstance(left, int) and isinstance(right, int))
-    compared = _COMPARED.get(type(op)) if ordered and _is_constant(left) and _is_constant(right) else None
+    compared = _OPERATORS.get(type(op)) if ordered and _is_constant(left) and _is_constant(right) else None
     return compared(left, right) if compared else UNKNOWN
 
 
@@ -270,7 +271,7 @@ def _comprehension(
 
 _BUILTINS_READ: dict[str, Any] = {
     "dict": dict, "enumerate": enumerate, "len": len, "list": list, "pairwise": pairwise, "range": range,
-    "reversed": reversed, "tuple": tuple, "zip": zip,
+    "reversed": reversed, "sorted": sorted, "tuple": tuple, "zip": zip,
 }  # fmt: skip
 
 
@@ -278,7 +279,8 @@ def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """What a builtin makes of values that are known; `UNKNOWN` if they are not, or it is another one."""
     whole = (int, dict) if name == "dict" else int
     values = [value if isinstance(value, whole) else iterated(value) for value in given]
-    if name not in _BUILTINS_READ or None in values:
+    ordered = name == "sorted" and not all(_is_constant(item) for value in given for item in iterated(value) or ())
+    if name not in _BUILTINS_READ or None in values or ordered:
         return UNKNOWN
     with suppress(TypeError, ValueError):
         made = _BUILTINS_READ[name](*values, **named)
@@ -303,13 +305,13 @@ def of_text(text: str, method: str, given: Sequence[Any]) -> Any:
     return UNKNOWN
 
 
-def _sum(first: Any, second: Any, plus: bool) -> Any:
-    """A sum of numbers, texts or lists that are known, or a difference of numbers."""
+def _sum(first: Any, second: Any, op: ast.operator) -> Any:
+    """A sum of numbers, texts or lists that are known, or a difference or remainder of numbers."""
     if isinstance(first, int) and isinstance(second, int):
-        return first + second if plus else first - second
+        return _OPERATORS[type(op)](first, second) if second or isinstance(op, ast.Add | ast.Sub) else UNKNOWN
     lists = type(first) is type(second) and isinstance(first, list | tuple)
     known = None not in (iterated(first), iterated(second)) if lists else None not in (text_of(first), text_of(second))
-    return first + second if plus and known else UNKNOWN
+    return first + second if isinstance(op, ast.Add) and known else UNKNOWN
 
 
 def _subscript(node: ast.Subscript, frame: Frame, call: Calls) -> Any:

@@ -3,7 +3,7 @@
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -29,6 +29,9 @@ _BUILDING = re.compile(
 
 EXACTLY = ". --import reads it exactly"
 """What to do about a graph that is not read, if an import of its file makes it."""
+
+_CALLED = r"\b({})[(.]|\b(self|cls|super\(\))({})\b|\b(cls|__class__|type\(\w+\))\(|\breplace\(self\b"
+"""What a line says that calls a function or class, a method of its own object, or makes another object of its class."""
 
 _NAMED, _RENAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), re.compile(r"\b(\w+) as (\w+)")
 
@@ -104,16 +107,16 @@ class Checker:
         named = [(name, graph) for node, name, graph in read if graph.site not in bounded or node not in called]
         self._done.add(whole(path))
         self._inside = [node.graph for graph in self.reader.graphs for node in graph.nodes.values() if node.graph]
-        opened = [*self._opened()]
+        opened = [*self._opened(bounded)]
         self.reader.called = called  # what only other options call is read by itself, with anything
         for graph, name in self._kept:
             if graph.compiled_as is None:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
         found = [self._checked(*each, path) for each in named]
-        found += (self._checked(*each, opened=True) for each in opened if each[1].site not in bounded)
+        found += (self._checked(*each, opened=True) for each in opened)
         return [*dict.fromkeys(filter(None, found))]
 
-    def _opened(self) -> Iterator[tuple[str, FoundGraph, Path]]:
+    def _opened(self, bounded: Set[Any]) -> Iterator[tuple[str, FoundGraph, Path]]:
         """Read what was called and has options once more, with anything for them, as far as the work of a file goes."""
         calls = self.reader.opened
         while due := [each for each in calls.values() if each and whole(each[0].frame.file) in self._done]:
@@ -121,14 +124,17 @@ class Checker:
             for function, its, me in due:
                 calls[function.node], makers = None, (function, *(me.of.order() if me else ()))
                 builds = any(self._builds(each.node, each.frame.file) for each in makers)
+                made = list[tuple[str, FoundGraph]]()
                 for way in _ways(function, its) if builds else ():
                     with suppress(GraphError):
                         own = me and replace(me, names={**(me.opened or me.names)}, sure=set())
                         if me and me.opened and isinstance(begin := me.of.find("__init__"), FunctionValue):
                             self.reader.function(begin.node, begin.frame, own, me.opened)
-                        made = [*self._root(function.node, function.frame, own, way)]
-                        inside = {node.graph for each in self.reader.graphs for node in each.nodes.values()}
-                        yield from ((*each, function.frame.file) for each in made if each[1] not in inside)
+                        made += self._root(function.node, function.frame, own, way)
+                elsewhere = bounded - {graph.origin.site for _, graph in made if graph.origin}
+                inside = {node.graph for each in self.reader.graphs for node in each.nodes.values()}
+                told = (each for each in made if each[1] not in inside and each[1].site not in elsewhere)
+                yield from ((*each, function.frame.file) for each in told)
 
     def _builders(self, path: Path) -> tuple[list[int], set[str]]:
         """The lines of a file that may make a graph, or call what has such lines, and its names for that."""
@@ -142,10 +148,14 @@ class Checker:
                 names |= {name for name in held if name in source.text or "import *" in source.text}
                 renamed = _RENAMED.findall(source.text)
                 names |= {alias for name, alias in renamed if name in names or _BUILDING.fullmatch(name)}
-                own = [node for node in source.tree.body if isinstance(node, _NAMED)]
+                inner = (node for of in every(source.tree) if isinstance(of, ast.ClassDef) for node in of.body)
+                methods = [(f".{node.name}", node) for node in inner if isinstance(node, _NAMED[:2])]
+                own = [(node.name, node) for node in source.tree.body if isinstance(node, _NAMED)]
+                own += (each for each in methods if each[0][:3] != ".__")
                 while True:  # what calls them makes a graph, and what calls that
-                    names |= (fresh := {node.name for node in own if self._builds(node, path)} - names)
-                    called = re.compile(rf"\b({'|'.join(names)})[(.]") if names else _BUILDING
+                    names |= (fresh := {name for name, node in own if self._builds(node, path)} - names)
+                    several = [[name for name in names if (name[0] == ".") == dotted] or ["(?!)"] for dotted in (0, 1)]
+                    called = re.compile(_CALLED.format(*map("|".join, several))) if names else _BUILDING
                     lines[:] = (number for number, line in texts if _BUILDING.search(line) or called.search(line))
                     if not fresh:
                         break
@@ -176,7 +186,8 @@ class Checker:
             begin = of.find("__init__")
             bound.names |= {} if isinstance(begin, FunctionValue) else dict.fromkeys(of.fields(), UNKNOWN)
             if isinstance(begin, FunctionValue) and begin.node is not method:
-                yield from self._root(begin.node, begin.frame, bound)
+                made = self._root(begin.node, begin.frame, bound)
+                yield from () if (of.node, begin.node) in self.reader.called else made  # told as it was called
                 self.reader.called.add(begin.node)
 
     def _read(self, node: Any, around: Frame, frame: Frame) -> Iterator[tuple[str, FoundGraph]]:

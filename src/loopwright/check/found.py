@@ -139,7 +139,7 @@ class FoundGraph:
     problem: tuple[Place, str] | None = None
     """The first thing that could not be read, and where."""
     missed: list[tuple[Place, str]] = field(default_factory=list[tuple[Place, str]])
-    """Nodes and ways that it has beside those that were read."""
+    """Nodes and ways that it has beside those that were read; they take none away."""
     bounds: tuple[str, ...] = ()
     """What bounds it, in the words of its source."""
     hopes: tuple[str, ...] = ()
@@ -167,10 +167,6 @@ class FoundGraph:
     def refuse(self, place: Place, why: str) -> None:
         """Note that a part of the graph cannot be read; the first one counts."""
         self.problem = self.problem or (place, why)
-
-    def miss(self, place: Place, why: str) -> None:
-        """Note that it has a node or a way that cannot be read; it takes none away."""
-        self.missed.append((place, why))
 
     def parent_words(self) -> Nodes:
         """Where Commands in it go in the graph around it; None: any node there."""

@@ -241,13 +241,11 @@ def _place_of(target: str) -> Place:
         apart = {id(node) for each in mains for line in each.body for node in ast.walk(line)}
         inside = (each.target for each in own_nodes(tree) if isinstance(each, ast.comprehension))
         apart |= {id(node) for target in inside for node in ast.walk(target)}
-        nodes = (node for node in own_nodes(tree) if id(node) not in apart and _names_it(node, name))
-        line = max((getattr(node, "lineno", 1) for node in nodes), default=1)
+        nodes = (node for node in own_nodes(tree) if id(node) not in apart)
+        named = ((node, getattr(node, "asname", None) or getattr(node, "name", None)) for node in nodes)
+        its = (getattr(node, "lineno", 1) for node, given in named if name in (*stored(node), given))
+        line = max(its, default=1)
     return Place(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else file, line, line)
-
-
-def _names_it(node: ast.AST, name: str) -> bool:
-    return name in (*stored(node), getattr(node, "asname", None) or getattr(node, "name", None))
 
 
 def _not_silenced(findings: Sequence[Finding]) -> tuple[Finding, ...]:

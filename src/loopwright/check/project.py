@@ -15,7 +15,7 @@ from pathlib import Path
 from sys import version_info
 
 from loopwright.check.reach import Reach, given_in, jumping_out
-from loopwright.engine.proof.changes import changes_in, changes_of
+from loopwright.engine.proof.changes import changers_in, changes_in, changes_of
 from loopwright.engine.proof.syntax import every
 from loopwright.errors import GraphError
 
@@ -174,7 +174,7 @@ class Project:
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
         self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
-        self._mentioning, self._names_at = cache(self._mention), cache(_names_at)
+        self._mentioning, self._names_at, self.changers = cache(self._mention), cache(_names_at), cache(self._changers)
         self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
@@ -200,6 +200,7 @@ class Project:
             self.jumps_out = self.jumps_out or ("Command" in file.text and bool(jumping_out(file.tree)))
             self.resets = self.resets or bool(_COUNTS.search(file.text))
             self.unread.append(opened)
+            self.changers.cache_clear()
             waiting += self.imports(opened)  # what its functions import when they run may make Commands, too
         if isinstance(found := self._files[whole(path)], GraphError):
             raise found
@@ -208,6 +209,11 @@ class Project:
     def changes(self, name: str, mentioned: str) -> frozenset[str]:
         """What `changes_in` says of a name, of all files together that mention another."""
         return changes_of(name, mentioned, self._mentioning(mentioned, len(self._files)))
+
+    def _changers(self, name: str, mentioned: str) -> frozenset[tuple[ast.AST, str]]:
+        """What `changers_in` says of a name, as `changes`; kept, as `changers`."""
+        files = (file for file in self._files.values() if isinstance(file, SourceFile) and mentioned in file.words)
+        return frozenset[tuple[ast.AST, str]]().union(*(changers_in(file.tree).get(name, ()) for file in files))
 
     def _mention(self, name: str, _opened: int) -> list[Mapping[str, frozenset[str]]]:
         files = (file for file in self._files.values() if isinstance(file, SourceFile))
@@ -266,11 +272,8 @@ class Project:
         around = (at for at in importer.parents[1:] if at.name in INSTALLED or any(map(at.is_relative_to, self.roots)))
         # Two folders may each have an ``app``: the one that the importer lies in comes first.
         roots = sorted(self.roots, key=lambda root: not importer.is_relative_to(root))
-        others = (
-            each
-            for at in sorted(self.projects, key=lambda at: not importer.is_relative_to(at))
-            for each in (at, at / "src")
-        )
+        projects = sorted(self.projects, key=lambda at: not importer.is_relative_to(at))
+        others = (each for at in projects for each in (at, at / "src"))
         return [*dict.fromkeys([package_root(importer), *roots, *around, importer.parent, *others])]
 
     def has(self, module: str, importer: Path) -> bool:

@@ -109,11 +109,8 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof], read: dict[Any, 
         return Proof(problem=_not_read(place, f"there is no node {name!r}"))
     entered = {way for loop in loops for way in loop.exhausted.values()} | fallbacks
     on_the_way = reached(_ways(base, edges), (START, *entered))
-    lost = {
-        node: Finding("unreachable-node", base.nodes[node].place, f"no path from the start reaches {node!r}")
-        for node in base.nodes
-        if node not in on_the_way
-    }
+    apart = ((name, node.place) for name, node in base.nodes.items() if name not in on_the_way)
+    lost = {name: Finding("unreachable-node", at, f"no path from the start reaches {name!r}") for name, at in apart}
     limited = graph.origin is not None and graph.loops is None  # bounded(limit=...) bounds the graphs inside, too
     cycles, notes = list[Finding](), base.notes
     if not limited and not base.bounds:

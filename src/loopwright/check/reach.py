@@ -5,10 +5,11 @@ helper, an attribute of its object.
 """
 
 import ast
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from loopwright.engine.proof import source, syntax
 from loopwright.engine.proof.source import NOWHERE, Nodes, either
@@ -96,14 +97,17 @@ def given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
     """Name -> what a file gives it or puts into it; ``f()`` -> what calls of it are given."""
     found: dict[str, list[ast.AST]] = defaultdict(list)
     waiting: list[tuple[ast.AST, bool]] = [(tree, True)]
+    calls, modules = defaultdict[str, list[ast.AST]](list), set[str]()
     while waiting:
         node, shared = waiting.pop()
         for target, value in _targets(node):
             if shared or not isinstance(target, ast.Name):
-                found[identifier(target)].append(value)
+                (calls if value is node else found)[identifier(target)].append(value)
         match node:
             case ast.Call(func=called, args=args, keywords=keywords):
                 found[f"{identifier(called)}()"] += [*args, *(keyword.value for keyword in keywords)]
+            case ast.Import(names=names):
+                modules |= {alias.asname or alias.name for alias in names if alias.name in sys.stdlib_module_names}
             case ast.ImportFrom(names=names):
                 for alias in names:
                     found[alias.asname or alias.name].append(ast.Name(alias.name))
@@ -118,32 +122,29 @@ def given_in(tree: ast.AST) -> Mapping[str, list[ast.AST]]:
             case _:
                 pass
         waiting += ((inner, shared) for inner in syntax.parts_of(node))
+    for name, handed in calls.items():  # a module of Python's own keeps nothing of it, nor does a logger
+        makers = {identifier(getattr(value, "func", value)) for value in found.get(name, ())}
+        found[name] += () if (makers or name in modules) and makers <= {"getLogger"} else handed
     return found
+
+
+_GIVING = (
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.withitem
+)  # fmt: skip
 
 
 def _targets(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
     """The names and attributes that a piece of the syntax gives something, and what."""
-    match node:
-        case ast.Assign(targets=targets, value=value):
-            pass
-        case ast.AnnAssign() | ast.AugAssign() | ast.NamedExpr():
-            targets, value = [node.target], node.value
-        case ast.For() | ast.AsyncFor() | ast.comprehension():
-            targets, value = [node.target], node.iter
-        case ast.withitem(context_expr=value, optional_vars=target):
-            targets = [target]
-        case ast.Call(func=ast.Attribute(value=target)):  # it may keep what it is given
-            targets, value = [target], node
-        case _:
-            return
-    waiting = [*targets]
+    fields = vars(node) if isinstance(node, _GIVING) else {}
+    value = fields.get("value") or fields.get("iter") or fields.get("context_expr")
+    waiting: list[Any] = [*fields.get("targets", ()), fields.get("target"), fields.get("optional_vars")]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # it may keep what it is given
+        waiting, value = [node.func.value], node
     while waiting and value is not None:
-        match waiting.pop():
-            case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                waiting += parts
-            case ast.Starred(value=inner) | ast.Subscript(value=inner):
-                waiting.append(inner)
-            case ast.Name() | ast.Attribute() as target:
-                yield target, value
-            case _:
-                pass
+        target = waiting.pop()
+        if isinstance(target, ast.Name | ast.Attribute):
+            yield target, value
+        elif isinstance(target, ast.Tuple | ast.List):
+            waiting += target.elts
+        elif isinstance(target, ast.Starred | ast.Subscript):
+            waiting.append(target.value)

@@ -129,9 +129,9 @@ class Reader(Calls):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             names = parameters(node)
             frame.names |= dict.fromkeys(names, UNKNOWN) | {**its}
-            static = any(getattr(line, "id", "") == "staticmethod" for line in getattr(node, "decorator_list", ()))
-            if bound is not None and names and not static:
-                frame.names[names[0]] = bound
+            lines = {identifier(line) for line in getattr(node, "decorator_list", ())}
+            if bound is not None and names and "staticmethod" not in lines:
+                frame.names[names[0]] = bound.of if "classmethod" in lines else bound
         self.read[node] = frame
         self._later()
         self._owner, self._branch, self._following = frame, (), [node]
@@ -201,7 +201,11 @@ class Reader(Calls):
 
     def _block(self, node: ast.stmt, frame: Frame, returned: list[Any]) -> Left:
         def reading(*statements: ast.stmt, names: Iterable[str] = (), held: Any = UNKNOWN) -> Callable[[], Left]:
-            return partial(self._captured, names, held, statements, frame, returned)
+            def read() -> Left:  # it begins with the names of a pattern or a handler
+                self._assign([ast.Name(name) for name in names], held, frame)
+                return self._sequence(statements, frame, returned)
+
+            return read
 
         doubted = list[Any]()
         match node:
@@ -244,14 +248,6 @@ class Reader(Calls):
                 return self._either([_nothing, *bodies], frame)
             case _:
                 return None
-
-    def _captured(
-        self, names: Iterable[str], held: Any, statements: Sequence[ast.stmt], frame: Frame, returned: list[Any]
-    ) -> Left:
-        """Read a branch that begins with the names of a pattern or a handler."""
-        for name in names:
-            bind(ast.Name(name), held, frame, self)
-        return self._sequence(statements, frame, returned)
 
     def _either(self, branches: Sequence[Callable[[], Left]], frame: Frame) -> Left:
         """Read every branch from the same start; what they leave with different values is unknown.
@@ -453,6 +449,10 @@ class Reader(Calls):
         alone = given.complete and len(given.given) == 1 and not given.named
         if name == "importlib.import_module" and alone and (module := text_of(given.given[0])):
             return self._project_module(module, 0, frame) or symbol(module)
+        if name in ("dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve") and given.complete:
+            if isinstance(old := given.take(0, "obj"), InstanceValue):
+                given.given, given.named = [], {key: member(old, key) for key in old.of.fields()} | given.named
+                return self._object(old.of, node, given, frame)
         return super()._known(name, node, given, frame)
 
     def _project_module(self, module: str, level: int, frame: Frame) -> Frame | None:

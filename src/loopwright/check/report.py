@@ -65,7 +65,7 @@ def as_json(outcome: Outcome) -> str:
 
 
 def _graph(graph: CheckedGraph) -> dict[str, Any]:
-    certificate = graph.certificate
+    certificate, cycles = graph.certificate, [found for found in graph.findings if found.cycle]
     return {
         "name": graph.name,
         **_place(graph.place),
@@ -74,11 +74,7 @@ def _graph(graph: CheckedGraph) -> dict[str, Any]:
         "notes": [*graph.notes],
         "assumptions": [*graph.assumptions],
         "steps": graph.steps,
-        "cycles": [
-            {"nodes": [*found.cycle], **_problem(found), "suggestion": found.suggestion}
-            for found in graph.findings
-            if found.cycle
-        ],
+        "cycles": [{"nodes": [*found.cycle], **_problem(found), "suggestion": found.suggestion} for found in cycles],
         "problems": [_problem(found) for found in graph.findings if not found.cycle],
         "certificate": None if certificate is None else certificate.model_dump(mode="json"),
     }

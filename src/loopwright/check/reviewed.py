@@ -95,4 +95,5 @@ def _unproven(certificate: Certificate) -> dict[str, tuple[int, str]]:
     """What a certificate rests on that can grow: what it is -> how much of it, and how it is said."""
     called = (each.rpartition(" calls ") for each in certificate.assumptions if each.endswith("not counted here"))
     found = {node: (int(rest.split()[0]), f"{node} calls {rest}") for node, _, rest in called}
-    return found | ({"": (1, AS_DECLARED)} if AS_DECLARED in certificate.assumptions else {})
+    grave = (each for each in certificate.assumptions if each == AS_DECLARED or "that nothing bounds" in each)
+    return found | {each: (1, each) for each in grave}

@@ -96,6 +96,8 @@ def _check(
     target: str, checker: Checker, import_them: bool | None, outcome: Outcome, alone: bool
 ) -> list[CheckedGraph]:
     place, name = split_target(target)
+    if not place:
+        raise GraphError(f"{target!r} names no file and no module: write FILE.py[:GRAPH], MODULE:GRAPH or a folder")
     if os.path.isfile(target):  # a script may have another ending
         return _check_file(Path(target), checker, import_them, outcome, alone)
     if target.endswith((".py", NOTEBOOK)):

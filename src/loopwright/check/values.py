@@ -384,17 +384,13 @@ class Grip:
     """The method, if it is one."""
 
 
-def builders_in(*values: Any) -> list[FoundGraph]:
-    """The builders that values are, hold, or may change."""
-    found: list[FoundGraph] = []
+def held_in(*values: Any) -> Iterator[Any]:
+    """Values, and what they are made of, hold, or may change."""
     waiting, seen = [*values][::-1], set[int]()
+    inner: Iterable[Any]
     while waiting:
-        inner: Iterable[Any] = ()
-        match value := waiting.pop():
-            case GraphValue(graph=graph, compiled=False):
-                found.append(graph)
-            case Grip(graphs=graphs):
-                found += graphs
+        yield (value := waiting.pop())
+        match value:
             case OneOf(parts=parts):
                 inner = parts
             case Made(options=options, given=given):
@@ -408,10 +404,24 @@ def builders_in(*values: Any) -> list[FoundGraph]:
             case dict() if id(value) not in seen:
                 inner = cast("dict[Any, Any]", value).values()
             case _:
-                pass
+                inner = ()
         seen.add(id(value))
         waiting += [*inner][::-1]
-    return found
+
+
+def builders_in(*values: Any) -> list[FoundGraph]:
+    """The builders that values are, hold, or may change."""
+    held = (each for each in held_in(*values) if isinstance(each, Grip | GraphValue))
+    graphs = (each.graphs if isinstance(each, Grip) else () if each.compiled else (each.graph,) for each in held)
+    return [graph for of in graphs for graph in of]
+
+
+def reaches_object(*values: Any) -> bool:
+    """Whether values are or hold an object, a method of one, or a function that names one."""
+    held = [*held_in(*(value for value in values if value is not UNKNOWN and not isinstance(value, str | int | None)))]
+    functions = [each for each in held if isinstance(each, FunctionValue)]
+    named = (each.frame.look_up(name) for each in functions for name in names_in(each.node))
+    return any(isinstance(each, InstanceValue) for each in (*held, *(each.bound for each in functions), *named))
 
 
 def named_in(function: FunctionValue) -> list[Any]:
@@ -503,6 +513,8 @@ def member(owner: Any, name: str) -> Any:
             return Grip((owner.graph,), None if name in PARTS else name)
         case Grip():
             return unknown(owner)
+        case InstanceValue() if name == "__class__":
+            return owner.of
         case InstanceValue() if name in owner.names:
             value = owner.names[name]
             fixed = name in owner.sure or isinstance(value, GraphValue | InstanceValue)
@@ -537,6 +549,4 @@ def functions_in(tree: ast.AST, frame: Frame) -> Iterator[tuple[Any, Frame]]:
             yield node, around
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             around = Frame(node, around.file, f"{around.name}.{node.name}".lstrip("."), around)
-        parts = ("body", "orelse", "handlers", "finalbody", "cases")
-        inside = [inner for part in parts if isinstance(held := getattr(node, part, ()), list) for inner in held]
-        waiting += ((inner, around) for inner in reversed(inside))
+        waiting += ((inner, around) for inner in reversed(syntax.parts_of(node)) if not isinstance(inner, ast.expr))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from loopwright.engine.proof.syntax import LOOKING, every, filled, identifier, parameters, parts_of
+from loopwright.engine.proof.syntax import FUNCTIONS, LOOKING, every, filled, identifier, parameters, parts_of
 
 ANY, OWN, BEGUN = "*", "globals()", "("
 """Of `changes_in`: any attribute; any name of the file itself; and what an object gets from its own ``__init__``."""
@@ -44,16 +44,12 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     filling = {id(filled(node, CHANGING)) for node in parted}
     found = defaultdict[str, set[str]](set, {node.name: set() for node in parted if isinstance(node, ast.ClassDef)})
     for node, own in seen:
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name):
-                fills = own is None and id(node) in filling
-                mark = KEPT if id(node) in made else FILLED if fills else SHARED
-                found[name].update(() if id(node) in looked_at else (mark,))
-            case ast.Global(names=names):  # to other files, an attribute of the module
-                for name in names:
-                    found[name].add("module")
-            case _:
-                pass
+        if name := identifier(node):
+            fills = own is None and id(node) in filling
+            mark = KEPT if id(node) in made else FILLED if fills else SHARED
+            found[name].update(() if id(node) in looked_at else (mark,))
+        for name in node.names if isinstance(node, ast.Global) else ():  # to other files, an attribute of the module
+            found[name].add("module")
         for name, base in () if isinstance(node, ast.Name) else _stores(node, looked_at, local=own is not None):
             for each in (name, ANY + identifier(base)) if name == ANY else (name,):
                 found[each].add((own or {}).get(getattr(base, "id", ""), ""))
@@ -62,27 +58,41 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(marks) for name, marks in found.items()}
 
 
-def _in_classes(tree: ast.AST) -> list[tuple[ast.AST, Mapping[str, str] | None]]:
-    """All parts of a file but its constants, each with what the function around it, if any, calls its own object.
+@lru_cache(maxsize=4096)
+def changers_in(tree: ast.AST) -> Mapping[str, frozenset[tuple[ast.AST, str]]]:
+    """The functions of a file that may change an attribute, each with the class whose own object's it is, as there.
 
-    Name -> its class; `BEGUN` where the object is being made.
+    Name -> those that give it a value; `SHARED` and name -> those that may change the list or table that it has.
+    """
+    found = defaultdict[str, set[tuple[ast.AST, str]]](set)
+    for function, own in (pair for pair in _in_classes(tree) if isinstance(pair[0], FUNCTIONS)):
+        nodes = [node for node in every(function) if not isinstance(node, ast.Name | ast.Constant)]
+        looked_at = {id(part) for node in nodes for part in _looked_at(node)}
+        shared = (node for node in nodes if isinstance(node, ast.Attribute) and id(node) not in looked_at)
+        stored = (pair for node in nodes for pair in _stores(node, looked_at, local=True))
+        for name, base in (*stored, *((SHARED + node.attr, node.value) for node in shared)):
+            found[name].add((function, (own or {}).get(getattr(base, "id", ""), "")))
+    return {name: frozenset(functions) for name, functions in found.items()}
+
+
+def _in_classes(tree: ast.AST) -> list[tuple[ast.AST, Mapping[str, str] | None]]:
+    """All parts of a file but its constants, each with what the function around it, or it itself, calls its own object.
+
+    Name -> its class; `BEGUN` where the object is being made; None outside of functions.
     """
     found: list[tuple[ast.AST, Mapping[str, str] | None]] = []
     queue: list[tuple[ast.AST, str, Mapping[str, str] | None]] = [(tree, "", None)]
     while queue:
         node, kind, own = queue.pop()
-        found.append((node, own))
-        match node:
-            case ast.ClassDef(name=name):
-                kind = name
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if kind:
+        if isinstance(node, ast.ClassDef):
+            kind = node.name
+        elif isinstance(node, FUNCTIONS):
+            own = own or {}
+            if kind and not isinstance(node, ast.Lambda):
                 static = any(getattr(line, "id", "") == "staticmethod" for line in node.decorator_list)
                 whose = BEGUN if node.name in ("__init__", "__post_init__") else kind
                 kind, own = "", dict.fromkeys([] if static else parameters(node)[:1], whose)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                own = own or {}
-            case _:
-                pass
+        found.append((node, own))
         queue += [(inner, kind, own) for inner in parts_of(node) if not isinstance(inner, ast.Constant)]
     return found
 
@@ -133,11 +143,9 @@ def _stores(node: ast.AST, looked_at: set[int], *, local: bool) -> Iterator[tupl
 
 def _made(node: ast.AST) -> list[ast.expr]:
     """What a piece of the syntax gives a new list or table to."""
-    match node:
-        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
-            return [target] if isinstance(value, ast.Dict | ast.List | ast.Tuple) else []
-        case _:
-            return []
+    new = isinstance(getattr(node, "value", None), ast.Dict | ast.List | ast.Tuple)
+    targets: list[Any] = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+    return targets if new and len(targets) == 1 else []
 
 
 @lru_cache(maxsize=4096)

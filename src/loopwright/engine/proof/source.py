@@ -146,13 +146,8 @@ def copies(function: ast.AST) -> list[ast.Call]:
     So does ``if isinstance(other, Command): return Command(goto=other.goto, graph=other.graph, update=...)``.
     """
     calls = syntax.calls_in(function)
-    asked = {
-        ast.unparse(call.args[0])
-        for call in calls
-        if getattr(call.func, "id", "") == "isinstance"
-        and len(call.args) == 2
-        and any(identifier(part) == "Command" for part in ast.walk(call.args[-1]))
-    }
+    asks = (call.args for call in calls if getattr(call.func, "id", "") == "isinstance" and len(call.args) == 2)
+    asked = {ast.unparse(one) for one, of in asks if any(identifier(part) == "Command" for part in ast.walk(of))}
     ways = [(call, [way for way in keywords_of(call).items() if way[0] in ("goto", "graph")]) for call in calls]
     same = {f"{one}.{name}" for one in asked for name in ("goto", "graph")}
     return [
@@ -447,11 +442,11 @@ class _Reading:
     def filled(self, name: str, part: Callable[[_Reading, ast.expr], set[str]]) -> set[str]:
         """What is read of the values of a name of the function's own to which more is done than to give it those."""
         words, own = set[str](), name not in syntax.reassigned_inside(self.function)
-        for node in (node for node in own_nodes(self.function) if isinstance(node, ast.stmt)):
+        for node in (node for node in own_nodes(self.function) if isinstance(node, ast.stmt | ast.withitem)):
             named, targets = [*syntax.stored_in(node)], getattr(node, "targets", [getattr(node, "target", None)])
             whole = own and named.count(name) == 1 and any(getattr(each, "id", "") == name for each in targets)
             for field, value in ast.iter_fields(node) if name in named else ():
-                if isinstance(value, ast.expr) and field not in ("target", "annotation"):
+                if isinstance(value, ast.expr) and field not in ("target", "annotation", "optional_vars"):
                     try:  # of what is unpacked, or named on the way, a part may be a Command
                         words |= self.tables(value) if whole and field == "value" else self.doubt(value)
                     except Unreadable:

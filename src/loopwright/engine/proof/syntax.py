@@ -261,8 +261,8 @@ def _changes(node: ast.AST, name: str, lists: bool) -> bool:
             return False
 
 
-def stored_in(statement: ast.stmt) -> Iterator[str]:
-    """The names that the head of a statement gives a value to."""
+def stored_in(statement: ast.stmt | ast.withitem) -> Iterator[str]:
+    """The names that the head of a statement, or an item of a ``with``, gives a value to."""
     for node in ast.iter_child_nodes(statement):
         part = node.pattern if isinstance(node, ast.match_case) else node
         for inner in ast.walk(part) if isinstance(part, ast.expr | ast.pattern) else ():
