@@ -138,7 +138,7 @@ def report(folder: Path, count: int, seed: int, config: IQAConfig) -> str:
     rows = ["| | questions | accuracy | chance |", "|---|--:|--:|--:|"]
     for kind in KINDS:
         figure, guessed = mean_figure(right[kind]), mean_figure(chances[kind]).value or 0.0
-        rows.append(f"| {kind} | {figure.n} | {shown('accuracy', figure)} | {guessed * 100:.0f} |")
+        rows.append(f"| {kind} | {figure.n} | {shown(figure, is_count=False)} | {guessed * 100:.0f} |")
     return "\n".join(
         [*rows, "", f"{machine()}. Percent with 95 % bootstrap intervals; the keys: the head of the file."]
     )

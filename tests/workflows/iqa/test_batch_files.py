@@ -50,6 +50,8 @@ def test_folder_without_images_says_which_endings_count(tmp_path):
     touch(tmp_path, "notes.txt")
     with pytest.raises(InputError, match=r"no image in .*\.jpg"):
         read_folder(tmp_path, "q")
+    touch(tmp_path, "IMG_1.HEIC")
+    assert len(read_folder(tmp_path, "q")) == 1, "a row that says what to do"
 
 
 def manifest(folder: Path, *rows: object) -> Path:
@@ -75,8 +77,7 @@ def test_manifest_rows_and_their_defaults(tmp_path):
 def test_several_questions_about_one_image_get_names_that_stay(tmp_path):
     rows = [{"image_path": "a.jpg", "query": query} for query in ("Is it sharp?", "Is it noisy?")]
     names = {s.query: s.sample_id for s in read_manifest(manifest(tmp_path, *rows), "q")}
-    again = {s.query: s.sample_id for s in read_manifest(manifest(tmp_path, *reversed(rows)), "q")}
-    assert names == again
+    assert names == {s.query: s.sample_id for s in read_manifest(manifest(tmp_path, *reversed(rows)), "q")}
     assert len(set(names.values())) == 2 and all(name.startswith("a.jpg#") for name in names.values())
 
 

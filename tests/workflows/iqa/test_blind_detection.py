@@ -102,16 +102,16 @@ def test_two_faults_at_once_beside_a_reference_are_told_apart_from_a_coder():
 
 
 def test_light_that_a_coder_smeared_and_light_that_left_nothing_are_overexposure():
-    bright = rounded(data.coffee()[:288, :384] * 1.9 + 20)
-    assert "overexposure" in stated(coded(bright, 14))
+    assert "overexposure" in stated(coded(rounded(data.coffee()[:288, :384] * 1.9 + 20), 14))
     assert stated(np.full((300, 400, 3), 252, np.uint8)) == ["overexposure"]
+    dark = rounded(data.coffee()[:144, :192] * 0.25).repeat(2, axis=0).repeat(2, axis=1)
+    assert {"underexposure", "pixelation"} == set(stated(dark)), "pixels that are repeated hide no light"
 
 
 def test_a_long_motion_and_a_blurred_half_are_no_coders_work():
     motion = np.full((1, 21), 1 / 21, np.float32)
     for name in ("coffee", "chelsea", "rocket"):
-        image = cv2.filter2D(getattr(data, name)()[:288, :384], -1, motion)
-        assert "jpeg2000" not in stated(image), name
+        assert "jpeg2000" not in stated(cv2.filter2D(getattr(data, name)()[:288, :384], -1, motion)), name
     for sigma, share in ((0.1, 0.7), (0.8, 0.5)):
         half = gaussian(data.astronaut(), sigma)
         blurred = slice(0, int(share * half.shape[1]))
@@ -123,8 +123,7 @@ def test_the_strokes_of_a_page_are_a_guess_at_sharpening():
     page = np.full((400, 600), 255, np.uint8)
     for line in range(30, 390, 24):
         cv2.putText(page, "the quick brown fox jumps over it", (10, line), 0, 0.6, 0, 1, cv2.LINE_AA)
-    features = measure(np.dstack([page] * 3))
-    assert features.edge_ratio > SHARPENED
+    assert measure(np.dstack([page] * 3)).edge_ratio > SHARPENED
     assert "oversharpening" not in stated(np.dstack([page] * 3))
 
 
@@ -134,8 +133,7 @@ def test_soft_nearly_everywhere_is_a_slight_blur():
     part = soft_part(image, features)
     assert part is not None
     found = softened(features, part)
-    assert found is not None
-    assert found.severity is Severity.SLIGHT
+    assert found is not None and found.severity is Severity.SLIGHT
     sharp = soft_part(data.coffee(), measure(data.coffee()))
     assert sharp is None or softened(measure(data.coffee()), sharp) is None
 

@@ -22,8 +22,7 @@ def encode(photograph, tmp_path: Path) -> Encode:
     def make(file: str, name: str = "chelsea", side: int = SIDE, **options: int) -> Path:
         rgb = photograph(name)
         top, left = (rgb.shape[0] - SIDE) // 2, (rgb.shape[1] - SIDE) // 2
-        image = Image.fromarray(rgb[top : top + SIDE, left : left + SIDE]).resize((side, side))
-        image.save(tmp_path / file, **options)
+        Image.fromarray(rgb[top : top + SIDE, left : left + SIDE]).resize((side, side)).save(tmp_path / file, **options)
         return tmp_path / file
 
     return make

@@ -55,8 +55,7 @@ def test_low_key_and_large_are_no_distortions(photograph):
     # A sensor of nine megapixels whose single pixels are soft, as they are: no step is narrower than two pixels.
     large = cv2.resize(np.tile(rgb, (3, 3, 1)), (3072, 3072), interpolation=cv2.INTER_LANCZOS4)
     for name, image in {"low-key": low_key, "large": large}.items():
-        stated = [finding for finding in detect(measure(image)).findings if finding.confidence >= SURE]
-        assert stated == [], name
+        assert [finding for finding in detect(measure(image)).findings if finding.confidence >= SURE] == [], name
 
 
 @pytest.mark.matrix(2)
@@ -94,16 +93,13 @@ def test_lost_contrast_of_a_dark_scene_is_no_overexposure(photograph):
 
 
 def test_what_the_eye_cannot_tell_is_not_stated(photograph):
-    dark = distort(photograph("rocket"), "underexposure", 1)
-    result = detect(measure(dark))
+    result = detect(measure(distort(photograph("rocket"), "underexposure", 1)))
     assert not [finding for finding in result.findings if finding.confidence >= SURE]
-    assert result.abstained is not None
-    assert "without a reference" in result.abstained
+    assert result.abstained is not None and "without a reference" in result.abstained
     assert "dark scene" in result.abstained
     grey = detect(measure(photograph("camera")))
     assert grey.findings == []
-    assert grey.abstained is not None
-    assert "black-and-white photograph" in grey.abstained
+    assert grey.abstained is not None and "black-and-white photograph" in grey.abstained
 
 
 def test_a_tiny_difference_is_an_abstention_with_its_size(photograph):

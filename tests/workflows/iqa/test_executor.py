@@ -32,11 +32,10 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def run(folder):
     def go(name, *, reference=None, **fields):
-        mode = FULL if reference else NONE
         state = {
             "query": "?", "image_path": str(folder / f"{name}.png"),
             "reference_path": str(folder / f"{reference}.png") if reference else None,
-            "plan": PlannerOutput(**{"reference_mode": mode, **fields}),
+            "plan": PlannerOutput(**{"reference_mode": FULL if reference else NONE, **fields}),
         }  # fmt: skip
         update = executor_node(state)
         assert set(update) == {"executor_evidence", "error"}

@@ -27,8 +27,7 @@ def plan(*questions):
 
 def ask(query, reply, *, image):
     model = ScriptedChatModel(reply)
-    state = run_pipeline(query, image, services=Services(IQAConfig(), ModelRegistry({"planner": model})))
-    return state, model
+    return run_pipeline(query, image, services=Services(IQAConfig(), ModelRegistry({"planner": model}))), model
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +74,7 @@ def test_what_the_rules_read_by_closed_names_stays(query, operation):
 @pytest.mark.parametrize("operation", Operation)
 def test_what_is_agreed_is_always_a_question_that_the_rules_could_read(operation):
     for query in (STRANGE, "Is it sharp?", "What is wrong, apart from noise?", "Blur or noise?"):
-        read = read_questions(query)
-        (question,) = agreed([MeantQuestion(operation=operation, distortions=["noise", "blur"])], read)
+        (question,) = agreed([MeantQuestion(operation=operation, distortions=["noise", "blur"])], read_questions(query))
         assert Question.model_validate(question.model_dump()) == question
         assert not set(question.names) & set(question.excluded)
         assert (question.scale, question.places, question.tools) == (None, (), ())

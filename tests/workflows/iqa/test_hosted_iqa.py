@@ -35,8 +35,7 @@ async def test_an_uploaded_picture_with_its_reference(hosted, uploads):
     given = {"query": "Rate the quality of this image.", "image": "u1", "reference": "u2", "max_replan_iterations": 0}
     done = await drive(hosted, given, uploads=uploads, saver=InMemorySaver())
     outcome = done.outcome
-    score = done.state["summarizer_result"].quality_score
-    assert outcome.scores["quality_score"] == score
+    assert outcome.scores["quality_score"] == done.state["summarizer_result"].quality_score
     assert outcome.quality is None, "a good picture makes no good answer"
     assert outcome.answer.startswith(f"**{done.state['summarizer_result'].final_answer}**\n\nMeasured")
     assert {"MDSI", "SSIM"} & set(outcome.scores)

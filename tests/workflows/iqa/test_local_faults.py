@@ -165,8 +165,7 @@ def test_a_sharp_image_and_a_blurred_one_have_no_soft_part(photograph):
 
 def test_bokeh_is_described_and_is_no_fault(photograph, ask):
     rgb = photograph("gravel")
-    image = partly(cv2.GaussianBlur(rgb, (0, 0), 5), rgb, (0.25, 0.25, 0.5, 0.5))
-    said = ask("Is it blurry?", image).final_answer
+    said = ask("Is it blurry?", partly(cv2.GaussianBlur(rgb, (0, 0), 5), rgb, (0.25, 0.25, 0.5, 0.5))).final_answer
     assert said.startswith("Partly: its sharpest parts are sharp")
     assert "everywhere but in the centre" in said
 

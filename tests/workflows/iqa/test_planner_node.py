@@ -80,8 +80,7 @@ def test_the_region_of_the_query_goes_into_the_state():
 def test_a_new_question_on_an_old_thread_is_no_replan():
     before = replanning("Is the sky blurry?", replan_history=[], iteration_count=0)
     before["query"] = "Is the dog noisy?"
-    plan = planner_node(before)["plan"]
-    assert plan == planner_node(state("Is the dog noisy?"))["plan"]
+    assert planner_node(before)["plan"] == planner_node(state("Is the dog noisy?"))["plan"]
 
 
 def test_a_lone_surrogate_is_an_input_error():

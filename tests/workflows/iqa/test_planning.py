@@ -158,13 +158,7 @@ EVIDENCE = st.builds(
     st.none() | st.just("failed"),
 )
 QUERIES = st.sampled_from(
-    [
-        "How good is it?",
-        "Is the car noisy?",
-        "Which? A) blur B) noise",
-        "rate it with niqe",
-        "what is the capital of France",
-    ]
+    ["How good is it?", "Is the car noisy?", "Which? A) blur B) noise", "rate it with niqe", "Who wrote Faust?"]
 )
 
 

@@ -15,7 +15,6 @@ from PIL import ExifTags, Image
 from skimage import data
 from skimage.metrics import peak_signal_noise_ratio
 
-from loopwright.errors import LoopwrightError
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.answer.answers import OTHER_ANSWER
 from loopwright.workflows.iqa.question.reading import read_query
@@ -40,21 +39,19 @@ WORDS = {"gaussian blur": "blurry", "gaussian noise": "noisy", "jpeg": "blocky",
         ("From one to seven, how sharp is it?", "7.0 of 7", "1.0 of 7"),
         ("Thumbs up or down?", "Thumbs up", "Thumbs down"),
         ("Welche Schulnote bekommt das Bild?", "1.0 of 6", "6.0 of 6"),
+        ("Gib ihm eine Schulnote von 1 bis 6.", "1.0 of 6", "6.0 of 6"),
+        ("How much quality was lost, in percent?", "0 percent", "100 percent"),
+        ("How good is it after all that was lost, 0 to 10?", "10.0 of 10", "0.0 of 10"),
+        ("Note de 1 (pire) à 10 (meilleur)", "10.0 of 10", "1.0 of 10"),
+        ("Da 1 a 10, quanto è nitida la persona?", "10.0 of 10", "1.0 of 10"),
+        ("After the upload, how much worse is it, 0 to 100?", "0 of 100", "100 of 100"),
+        ("Note von 1 bis 6 (6 = beste)", "6.0 of 6", "1.0 of 6"),
+        ("Gib dem Rauschen eine Note von 1 bis 10", "1.0 of 10", "10.0 of 10"),
     ],
 )
 def test_a_scale_runs_from_the_worst_to_the_best(query, best, worst):
     scale = read_query(query).questions[0].scale
-    assert scale is not None
-    assert (scale.at(5), scale.at(1)) == (best, worst)
-
-
-@settings(max_examples=examples(40))
-@given(st.text(max_size=120))
-def test_any_text_is_read_or_refused_with_a_reason(text):
-    try:
-        assert read_query(text).questions
-    except LoopwrightError as error:
-        assert str(error)
+    assert scale and (scale.at(5), scale.at(1)) == (best, worst)
 
 
 @pytest.mark.timeout(10)
@@ -104,8 +101,7 @@ FORMS = {
 def test_the_answer_has_the_asked_form_and_agrees_with_the_known_strength(kept, name, kind, level, form):
     """Without a distortion, or with a strong one; what is slight is a matter of doubt and not asked for here."""
     asked, shape = FORMS[form]
-    path = kept(name, kind if level else None, level or 0)
-    said = ask(path, asked.format(word=WORDS[kind]), kept(name, None, 0))
+    said = ask(kept(name, kind if level else None, level or 0), asked.format(word=WORDS[kind]), kept(name, None, 0))
     assert re.match(shape, said), said
     if form in ("yes or no", "tag", "half"):
         assert (" Yes" in f" {said.removeprefix('The left half:')}"[:6]) is (level is not None), said
@@ -158,12 +154,9 @@ def test_advice_has_its_measured_reason(kept):
     assert ask(noisy, "Would sharpening help?").startswith("No: sharpening would not help")
     assert ask(noisy, "Can I get rid of the grain, or must I take another picture?").startswith("Shoot again: ")
     dark = kept("coffee", "underexposure", 4)
-    for asked in (
-        "Should I push the exposure up or pull it down?",
-        "How do I make it better?",
-        "How can I make it brighter?",
-    ):
-        assert "Brighten it" in ask(dark, asked)
+    asked = ("Should I push the exposure up or pull it down?", "How do I make it better?")
+    asked += ("How can I make it brighter?", "Quel est le meilleur moyen d'améliorer la photo ?")
+    assert all("Brighten it" in ask(dark, each) for each in asked)
 
 
 def test_the_same_pixels_are_lossless(kept):
@@ -187,6 +180,7 @@ def test_the_colour_of_a_cast_is_held_against_the_one_that_was_asked_about(tmp_p
     Image.fromarray(orange).save(tmp_path / "orange.png")
     assert ask(tmp_path / "orange.png", "Is it too warm?").startswith("Yes")
     assert all(ask(tmp_path / "orange.png", each)[:9] == "No: it is" for each in ("Too blue?", "Is there a blue tint?"))
+    assert re.match(r"No: \w+ color cast", ask(tmp_path / "orange.png", "Stimmt der Weißabgleich?"))
     assert "white balance" in ask(tmp_path / "orange.png", "What would you fix first?")
 
 
@@ -204,6 +198,8 @@ def test_a_share_is_no_grade_and_a_rank_no_place(kept):
     over = kept("coffee", "overexposure", 5)
     assert re.search(r"overexposure \(measured \d+(\.\d+)?%", ask(over, "What percentage of the pixels is blown out?"))
     assert read_query("Give me the top three issues").scope == "Global"
+    for query in ("Which part is blurry?", "Welcher Bereich hat Fehler?", "What is wrong in the darker area?"):
+        assert read_query(query).scope == "Global" != read_query("Which part is worse?").scope
     assert read_query("Is the upper or the lower sharper?").questions[0].sought == "less", "blur is sought"
     for query in ("Is it sharp at 100%?", "Shot at ISO 100 and 1/60 s. Is it good?", "Would a 20% crop help?"):
         assert read_query(query).questions[0].scale is None
@@ -212,6 +208,7 @@ def test_a_share_is_no_grade_and_a_rank_no_place(kept):
 
 
 def test_a_rule_has_the_questions_own_words_and_tells_what_is_slight(kept):
+    assert ask(kept("coffee", "gaussian noise", 4), "Pass or fail?").startswith("Fail: ")
     rule = "Our rule: no noise worse than slight. In or out?"
     assert ask(kept("coffee", "gaussian noise", 4), rule).startswith("Out: severe gaussian noise")
     assert ask(kept("coffee", None, 0), rule).startswith("In: no noise")
@@ -224,10 +221,13 @@ def test_right_is_good_and_what_is_set_aside_stays_so(kept):
     assert ask(noisy, "Is the exposure right?").startswith("Yes: no brightness change")
     assert ask(noisy, "way 2 noisy right?")[:3] == ask(noisy, "Is the noise worse than slight?")[:3] == "Yes"
     assert ask(noisy, "Apart from the noise, is everything okay?").startswith("Yes: nothing else")
-    assert ask(kept("coffee", "underexposure", 4), "What changed besides the brightness?", photo).startswith(
-        "Nothing else"
-    )
+    dark = kept("coffee", "underexposure", 4)
+    assert ask(dark, "What changed besides the brightness?", photo).startswith("Nothing else")
     assert ask(photo, "Stimmen die Farben?").startswith("Yes")
+    assert not read_query("Wie viele Sterne hat es?").questions[0].terms, "no misspelt veil"
+    assert read_query("Gibt es Pixelfehler?").distortions == read_query("Any dead pixels?").distortions
+    assert ask(noisy, "Any distrotions in the picture?").startswith("Yes: ")
+    assert "find the sound in it" in ask(photo, "Is the sound quality good?")
 
 
 @pytest.fixture(scope="module")
@@ -245,12 +245,9 @@ def test_a_tools_own_value_comes_first_and_is_held_against_the_number(pair):
     result = run_pipeline("What is the PSNR?", image, reference)["summarizer_result"]
     assert result.final_answer.startswith(f"PSNR is {psnr:.4g} dB in the whole image: ")
     assert f"({result.quality_score:.1f} of 5)" in result.final_answer
-    both = run_pipeline("What are PSNR and SSIM?", image, reference)["summarizer_result"].final_answer
-    assert both.startswith(f"PSNR is {psnr:.4g} dB, SSIM is 0.")
-    rated = run_pipeline("Rate the quality with PSNR", image, reference)["summarizer_result"].final_answer
-    assert rated in ("Bad", "Poor", "Fair", "Good", "Excellent")
-    said = run_pipeline("Is the PSNR above 60?", image, reference)["summarizer_result"].final_answer
-    assert said.startswith(f"No: PSNR is {psnr:.4g} dB, below 60")
+    assert ask(image, "What are PSNR and SSIM?", reference).startswith(f"PSNR is {psnr:.4g} dB, SSIM is 0.")
+    assert ask(image, "Rate the quality with PSNR", reference) in ("Bad", "Poor", "Fair", "Good", "Excellent")
+    assert ask(image, "Is the PSNR above 60?", reference).startswith(f"No: PSNR is {psnr:.4g} dB, below 60")
 
 
 def test_several_things_are_rated_each_for_itself(pair):

@@ -99,8 +99,7 @@ def test_each_part_has_its_own_answer(tell):
 
 
 def test_a_region_partly_outside_is_clipped_and_one_outside_is_refused(tell, folder):
-    state = tell("noisy", "Is it noisy?", region=(200, 200, 300, 300))
-    evidence = state["executor_evidence"]
+    evidence = tell("noisy", "Is it noisy?", region=(200, 200, 300, 300))["executor_evidence"]
     assert evidence.regions == {"region 200,200,120,120": (200, 200, 120, 120)}
     assert "leaves the image of 320 x 320 pixels; region 200,200,120,120 of it was measured" in evidence.notes[0]
     plan = {"plan": PlannerOutput(), "query": "?", "image_path": str(folder / "noisy.png")}
@@ -114,8 +113,7 @@ def run(folder, name, query, services, **more):
 
 
 def test_located_objects_are_measured_each_for_itself(folder):
-    boxes = {"objects": [box("suit", 500, 0, 1000, 1000), box("flag", 0, 0, 500, 1000)]}
-    services, model = seeing(boxes)
+    services, model = seeing({"objects": [box("suit", 500, 0, 1000, 1000), box("flag", 0, 0, 500, 1000)]})
     state = run(folder, "blurred", "Is the flag sharper than the suit?", services)
     evidence = state["executor_evidence"]
     assert evidence.regions == {"flag": LEFT, "suit": RIGHT}
@@ -237,8 +235,7 @@ def test_all_corners_are_held_against_the_centre(photograph, ask, query, word):
 def test_some_soft_corners_are_a_partly(photograph, ask):
     image = photograph("gravel").copy()
     image[:200, :200] = cv2.GaussianBlur(image[:200, :200], (0, 0), 3)
-    said = ask("Are the corners softer than the centre?", image).final_answer
-    assert said.startswith("Partly: ")
+    assert ask("Are the corners softer than the centre?", image).final_answer.startswith("Partly: ")
 
 
 @pytest.mark.parametrize("place", ["center left third", "left center third"])

@@ -39,8 +39,7 @@ def real(blurred: Path) -> ReportRow:
 
 
 def test_a_real_run_is_shown_whole(real: ReportRow, tmp_path: Path):
-    page = make(tmp_path / "report.html", [real])
-    article = page.one("article")
+    article = make(tmp_path / "report.html", [real]).one("article")
     state = real.state
     answer, evidence = state["summarizer_result"], state["executor_evidence"]
     assert article.one("h2").words == "1 cat"
@@ -83,8 +82,7 @@ def test_worst_first_and_no_score_last(tmp_path: Path):
 
 def test_the_page_is_sound(real: ReportRow, tmp_path: Path):
     page = make(tmp_path / "report.html", [real, rich_row(), make_row()])
-    text = (tmp_path / "report.html").read_text("utf-8")
-    assert text.lower().startswith("<!doctype html>")
+    assert (tmp_path / "report.html").read_text("utf-8").lower().startswith("<!doctype html>")
     assert page.one("html").attributes == {"lang": "en"}
     for landmark in ("h1", "header", "main", "footer"):
         page.one(landmark)
@@ -98,8 +96,7 @@ def test_the_page_is_sound(real: ReportRow, tmp_path: Path):
 
 
 def test_thumbnails_look_like_their_images(blurred: Path, tmp_path: Path):
-    row = replace(make_row(image=blurred), reference_path=CAT)
-    figures = make(tmp_path / "report.html", [row]).all("figure")
+    figures = make(tmp_path / "report.html", [replace(make_row(image=blurred), reference_path=CAT)]).all("figure")
     assert [figure.one("b").text for figure in figures] == ["Image", "Map", "Reference"]
     del figures[1]
     assert figures[0].one("bdi").text == f"…/{blurred.parent.name}/{blurred.name}"
@@ -157,8 +154,7 @@ def colourful(figure: Element) -> np.ndarray:
 
 
 def test_the_map_is_coloured_where_the_image_differs_from_its_reference(noisy: Path, tmp_path: Path):
-    page = make(tmp_path / "report.html", [row(noisy, HARBOUR, Global=[finding("gaussian noise")])])
-    figure = page.one("figure.map")
+    figure = make(tmp_path / "report.html", [row(noisy, HARBOUR, Global=[finding("gaussian noise")])]).one("figure.map")
     colour = colourful(figure)
     half = colour.shape[1] // 2
     assert colour[:, : half - 12].mean() > 4 * colour[:, half + 12 :].mean()

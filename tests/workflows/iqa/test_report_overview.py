@@ -26,8 +26,7 @@ def outcome(score: float | None = 3.0, error: str | None = None, **found: str) -
         DistortionFinding(type=name, severity=Severity(severity), confidence=0.9, explanation="x")
         for name, severity in found.items()
     ]
-    evidence = ExecutorOutput(distortion_analysis={"Global": findings})
-    return make_row("x", score, executor_evidence=evidence, error=error)
+    return make_row("x", score, executor_evidence=ExecutorOutput(distortion_analysis={"Global": findings}), error=error)
 
 
 def test_a_guess_is_neither_counted_nor_the_distortion_of_its_row():
@@ -83,8 +82,7 @@ CAT = Path(skimage.__file__).parent / "data" / "chelsea.png"
 
 
 def test_the_page_needs_nothing_but_itself(tmp_path: Path):
-    row = replace(make_row(image=CAT), reference_path=CAT)
-    page = make(tmp_path / "report.html", [row, rich_row()])
+    page = make(tmp_path / "report.html", [replace(make_row(image=CAT), reference_path=CAT), rich_row()])
     everything = page.all("")
     assert {element.tag for element in everything}.isdisjoint(
         {"script", "link", "iframe", "object", "form", "a", "base"}

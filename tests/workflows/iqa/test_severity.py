@@ -137,20 +137,16 @@ def test_direction_of_motion_with_and_without_a_reference(photograph, angle):
 @pytest.mark.parametrize("quality", [5, 10, 20, 35, 50, 65])
 def test_jpeg_quality_is_read_from_the_pixels(photographs, quality):
     for rgb in photographs.values():
-        features = measure(recoded(rgb, quality))
-        assert features.jpeg_quality == pytest.approx(quality, abs=2)
+        assert measure(recoded(rgb, quality)).jpeg_quality == pytest.approx(quality, abs=2)
 
 
 def test_point_operations_are_measured_exactly(photograph):
     rgb = photograph("chelsea")
-    brighter = (rgb.astype(int) + 20).clip(0, 255).astype(np.uint8)
-    pair = measure_pair(brighter, rgb)
+    pair = measure_pair((rgb.astype(int) + 20).clip(0, 255).astype(np.uint8), rgb)
     assert pair.mean_shift == pytest.approx(20, abs=0.2)
     assert pair.point_share > 0.99
-    halved = distort(rgb, "low contrast", 3)
-    assert measure_pair(halved, rgb).contrast_gain == pytest.approx(0.46, abs=0.01)
-    pale = distort(rgb, "saturation change", 2)
-    pair = measure_pair(pale, rgb)
+    assert measure_pair(distort(rgb, "low contrast", 3), rgb).contrast_gain == pytest.approx(0.46, abs=0.01)
+    pair = measure_pair(distort(rgb, "saturation change", 2), rgb)
     assert pair.saturation_ratio == pytest.approx(0.5, abs=0.02)
     assert pair.color_shift_rms < 1
 

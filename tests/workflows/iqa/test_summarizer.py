@@ -51,8 +51,7 @@ OPINION = {"bad": 0.1, "poor": 0.1, "fair": 0.1, "good": 0.1, "excellent": 0.6}
 
 class TestWithoutAModel:
     def test_a_failed_executor_is_reported(self):
-        failed = state(executor_evidence=ExecutorOutput(error="no result within its timeout of 300 s"))
-        update = summarizer_node(failed)
+        update = summarizer_node(state(executor_evidence=ExecutorOutput(error="no result within its timeout of 300 s")))
         result = update["summarizer_result"]
         assert update["error"] == "no result within its timeout of 300 s"
         assert "no result within its timeout of 300 s" in result.quality_reasoning
@@ -138,6 +137,5 @@ def test_where_the_primary_tool_failed_the_next_selected_one_answers():
         quality_scores={"SSIM": 3.0, "GMSD": 4.0}, selected_tools=["MDSI", "GMSD", "SSIM"], primary_tool="MDSI"
     )
     result = quality_score(evidence)
-    assert result is not None
-    assert result.tool == "GMSD"
+    assert result is not None and result.tool == "GMSD"
     assert quality_score(ExecutorOutput(), dict.fromkeys(range(1, 6), 0.2)) is None, "an opinion alone is no score"

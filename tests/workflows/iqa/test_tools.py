@@ -146,8 +146,7 @@ def test_a_missing_reference_is_an_error_of_the_tools_that_need_it(pair):
 
 
 def test_nan_is_an_error_and_infinity_a_score_that_json_can_hold(pair):
-    tools = [computing("SSIM", lambda *_: math.nan), computing("PSNR", lambda *_: math.inf)]
-    logs = run_tools(tools, *pair)
+    logs = run_tools([computing("SSIM", lambda *_: math.nan), computing("PSNR", lambda *_: math.inf)], *pair)
     assert "NaN" in logs[0].error
     assert (logs[1].raw, logs[1].score, logs[1].error) == (None, 5.0, None)
     assert "NaN" not in logs[1].model_dump_json()
@@ -193,8 +192,7 @@ def test_an_option_that_nobody_knows(run):
 
 
 def test_a_limit_above_the_ceiling_is_told_in_the_log_and_the_state(caplog):
-    state = run_pipeline("Rate it", COFFEE, max_replan_iterations=99)
-    assert state["max_replan_iterations"] == 10
+    assert run_pipeline("Rate it", COFFEE, max_replan_iterations=99)["max_replan_iterations"] == 10
     assert "max_replan_iterations=99 is above langgraph.max_iterations=10, which counts" in caplog.text
 
 

@@ -70,8 +70,7 @@ def test_a_photograph_without_any_edge_left_is_blurred_with_a_modest_confidence(
 
 def test_a_small_crop_may_lie_within_a_wall():
     v, u = np.mgrid[0:1:120j, 0:1:120j]
-    soft = np.repeat((120 + 50 * np.sin(4 * u) * np.cos(4 * v)).astype(np.uint8)[..., None], 3, 2)
-    features = measure(soft)
+    features = measure(np.repeat((120 + 50 * np.sin(4 * u) * np.cos(4 * v)).astype(np.uint8)[..., None], 3, 2))
     assert (features.edge_tiles, features.tone_variation > 6) == (0, True)
     assert not [item for item in detect(features).findings if item.type == "gaussian blur"]
 
@@ -88,8 +87,7 @@ def text(size: int) -> np.ndarray:
 @pytest.mark.parametrize("size", [12, 14, 18])
 @pytest.mark.parametrize("how", [cv2.INTER_CUBIC, cv2.INTER_LANCZOS4])
 def test_enlarged_text_is_no_impulse_noise(size, how):
-    image = cv2.resize(text(size), None, fx=2, fy=2, interpolation=how)
-    features = measure(image)
+    features = measure(cv2.resize(text(size), None, fx=2, fy=2, interpolation=how))
     assert features.impulse_fraction > 0.001
     assert features.impulse_surroundings > 0.8
     assert "impulse noise" not in [finding.type for finding in detect(features).findings]

@@ -98,8 +98,7 @@ def test_located_objects_are_shown_apart_to_the_summarizer(server):
     plan = PlannerOutput(answer_mode="explanation", query_scope=["boat"])
     server.replies.append(Said(json.dumps({**ANSWER, "final_answer": "It is sharp."})))
     state = {"query": "Is the boat sharp?", "image_path": str(path), "plan": plan, "executor_evidence": evidence}
-    result = summarizer_node(state, services_on(server))["summarizer_result"]
-    assert result.final_answer == "It is sharp."
+    assert summarizer_node(state, services_on(server))["summarizer_result"].final_answer == "It is sharp."
     (_, whole), (_, boat) = server.images()
     assert whole == path.read_bytes()
     assert np.array_equal(pixels(boat), load_image(path).rgb[120:168, 100:164])

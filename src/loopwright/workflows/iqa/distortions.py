@@ -54,13 +54,10 @@ def known_distortions() -> tuple[str, ...]:
 
 
 def parse_distortion(text: str) -> str:
-    """The canonical name of a kind or sub-type of distortion.
+    """The canonical name of a kind or sub-type of distortion, one of `known_distortions`.
 
     Args:
         text: What a person or a model wrote; case, hyphens and underscores do not matter.
-
-    Returns:
-        A name of `known_distortions`.
 
     Raises:
         UnknownNameError: If it is no kind, sub-type or alias.

@@ -69,7 +69,7 @@ def build_graph(
     stall: Stall | None = PLAN_STALL,
     **compile_options: Any,
 ) -> BoundedGraph:
-    """Build and compile the pipeline.
+    """Build and compile the pipeline, proven bounded.
 
     Args:
         config: The configuration; by default the embedded one.
@@ -78,9 +78,6 @@ def build_graph(
         nodes: Other functions for some of the stages.
         stall: How the replan loop notices that it gets nowhere; None never looks.
         **compile_options: As for LangGraph's ``compile``, for example ``checkpointer``.
-
-    Returns:
-        The compiled graph, proven bounded.
 
     Raises:
         ValueError: If `stages` is no beginning of planner, executor, summarizer, or `nodes` names another stage.

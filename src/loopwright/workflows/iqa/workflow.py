@@ -315,9 +315,6 @@ def visualize_graph(graph: BoundedGraph | None = None, folder: str | Path | None
     Args:
         graph: A graph of `build_graph`; by default the whole pipeline.
         folder: Where to save ``graph_structure.mmd``; None does not save it.
-
-    Returns:
-        The diagram's text.
     """
     topology = (graph or build_graph()).topology()
     if folder is not None:

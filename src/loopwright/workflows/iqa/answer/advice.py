@@ -4,9 +4,11 @@ import re
 from typing import Any, NamedTuple
 
 from loopwright.config import shipped
-from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.parts import mostly_soft
+from loopwright.workflows.iqa.answer.verdicts import UNABLE, Facts
 from loopwright.workflows.iqa.answer.wording import capital, listed, not_blurred, spoken_names
-from loopwright.workflows.iqa.distortions import Severity, kind_of
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.measuring.detection import is_sure
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
 from loopwright.workflows.iqa.question.asked import Question
 from loopwright.workflows.iqa.schemas import DistortionFinding
@@ -38,7 +40,8 @@ def advise(question: Question, facts: Facts) -> str:
     found = [item for item in facts.sure if item.type not in question.excluded]
     if question.terms:
         about = [item for _, item in facts.matching(question.names)]
-        found = [item for item in found if item in about] or (found if question.remedies or question.rescue else about)
+        other = found if question.remedies or question.rescue else []
+        found = [item for item in found if item in about] or about or other
     if question.remedies:
         return _held(question, found, facts)
     guessed = [] if found or question.terms else [item for _, item in facts.present][:1]
@@ -91,14 +94,19 @@ def _held(question: Question, found: list[DistortionFinding], facts: Facts) -> s
         return f"{no}: {mended if found else 'no fault was found that asks for it'}."
     if wanted == "upscale":
         return "No: enlarging adds pixels, not detail." + (f" It has {listed(found[:2], facts)}." if found else "")
-    fitting = [item for item in found if _suits(wanted, item)]
+    fitting = [item for _, item in facts.present if _suits(wanted, item) and item.type not in question.excluded]
+    if fitting and not is_sure(fitting[0]) and fitting[0].severity < Severity.MODERATE:
+        return f"No: {done} would hardly help, because only {listed(fitting[:1], facts)} was found."
     if fitting:
         limit = remedy_for(fitting[0]).limit
         much = "Yes" if fitting[0].severity >= Severity.MODERATE or question.rescue else "Yes, a little"
         return f"{much}: {done} would help against {listed(fitting[:1], facts)}, though {limit}."
-    kinds = spoken_names([wanted])
+    if not facts.covers((wanted,)):
+        return f"{UNABLE}: {facts.abstained or 'nothing was measured that the question is about'}."
+    if kind_of(wanted) is Distortion.BLURS and mostly_soft(facts.evidence.notes):
+        return not_blurred(facts)
     beside = f" It has {listed(found[:2], facts)}, against which {done} does nothing." if found else ""
-    return f"No: {done} would not help, because no {kinds} was found.{beside}"
+    return f"No: {done} would not help, because no {spoken_names([wanted])} was found.{beside}"
 
 
 def _suits(remedy: str, item: DistortionFinding) -> bool:

@@ -9,7 +9,7 @@ from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
-from loopwright.workflows.iqa.answer.parts import said_soft, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import mostly_soft, said_soft, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import (
     capital,
@@ -30,6 +30,7 @@ from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words,
 from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.asked import Operation, Question, Term
 from loopwright.workflows.iqa.question.reading import QueryReading, read_query
+from loopwright.workflows.iqa.question.vocabulary import Span, spans_of
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
     AnswerMode,
@@ -200,15 +201,9 @@ def _partly(question: Question, facts: Facts) -> str:
     soft = said_soft(facts.evidence.notes) if about else ""
     if not soft or facts.matching((Distortion.BLURS,)):
         return ""
-    share = re.search(r"(\d+)%", soft)
     # Of a thing that nothing found it cannot be told whether it lies in the soft part.
     unknown = _SOMEWHERE.search(question.text) or _about_all(question, facts)
-    return soft if unknown or (share and int(share[1]) >= _MOST) else ""
-
-
-_MOST = 65
-"""Percent of an image from which its softness is not beside the point; a sharp photograph coded as JPEG of quality 30
-has 59."""
+    return soft if unknown or mostly_soft(facts.evidence.notes) else ""
 
 
 def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, str]:
@@ -253,9 +248,11 @@ def _decide_all(question: Question, facts: Facts) -> str:
     found = _relevant(question, facts)
     score = facts.score
     told = f" Found: {listed(found[:3], facts)}." if found else ""
+    # A score beside a reference has seen what is severe.
+    spoilt = compare(facts) is None and any(item.severity >= Severity.SEVERE for item in found)
     level = re.search(r"\b(?:bad|poor|terrible|awful|low|schlecht|mauvaise?|mala)\b", question.text)
     if not question.good and level and score is not None:
-        bad = score.value < 2.5
+        bad = score.value < 2.5 or spoilt
         return f"{'Yes' if bad else 'No'}: the quality is {score.level.lower()} ({score.value:.1f} of 5).{told}"
     if question.good is False:
         yes, no = ("No", "Yes") if question.free else ("Yes", "No")
@@ -271,8 +268,6 @@ def _decide_all(question: Question, facts: Facts) -> str:
     if score is None:
         return what_is_wrong(facts, question)
     strict = re.search(r"\b(?:good|great|high|excellent|perfect|flawless|sehr gut|gute?|bonne|buena)\b", question.text)
-    # A score beside a reference has seen what is severe.
-    spoilt = compare(facts) is None and any(item.severity >= Severity.SEVERE for item in found)
     well = score.value >= (3.5 if strict else 2.5) and not spoilt
     given = f"the quality is {score.level.lower()} ({score.value:.1f} of 5)"
     return f"{'Yes' if well else 'No'}: {given} {where(facts)}.{told}"
@@ -406,7 +401,8 @@ def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
     if facts.evidence.otherwise:
         return beside.strip()
     if facts.covers(()):
-        return f"No distortion found {there}.{beside}"
+        soft = mostly_soft(facts.evidence.notes)
+        return f"{beside.strip()} No distortion found beside it." if soft else f"No distortion found {there}.{beside}"
     absent = [kind.value for kind in Distortion if facts.evidence.undecided and facts.covers((kind.value,))]
     if absent:
         doubtful = spoken_names(facts.evidence.undecided)
@@ -459,8 +455,7 @@ def _relate(question: Question, facts: Facts) -> str:
         return _more_of(question, facts)
     if not coded:
         return _decide(question, facts) if question.yes_no else _find(question, facts)
-    better = re.search(r"\b(?P<word>better|worse)\b", question.text)
-    if better:
+    if better := next((span for span in spans_of("ranks", question.text) if span.key != "lost"), None):
         return _better(question, better, found, relation)
     if not found and relation is None:
         return what_is_wrong(facts, question)
@@ -525,14 +520,14 @@ def _more_of(question: Question, facts: Facts) -> str:
     return f"{word}: this image has {listed(found[:2], facts, number=True)}."
 
 
-def _better(question: Question, said: re.Match[str], found: list[DistortionFinding], relation: str | None) -> str:
+def _better(question: Question, said: Span, found: list[DistortionFinding], relation: str | None) -> str:
     """Which of the two is better: the reference is taken as pristine, so what differs from it is worse."""
     if relation == "same":
         word = ("Yes: " if question.no_more else "No: ") if question.yes_no else ""
         return capital(f"{word}the image and its reference look the same; no difference that the tools would see.")
-    about_reference = re.search(r"\b(?:reference|original)\b", question.text[: said.start()])
+    about_reference = re.search(r"\b(?:refer|rifer|référ|origin|vorlage|source)", question.text[: said.start])
     # "No worse than" is the opposite of "worse than".
-    holds = ((said["word"] == "worse") is not bool(about_reference)) is not question.no_more
+    holds = ((said.key == "worse") is not bool(about_reference)) is not question.no_more
     word = ("Yes: " if holds else "No: ") if question.yes_no else ""
     because = f" It has {', '.join(map(strength_of, found[:3]))}." if found else ""
     return capital(f"{word}the reference is better, taken as pristine; the image is worse than it.{because}")

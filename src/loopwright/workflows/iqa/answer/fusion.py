@@ -48,7 +48,7 @@ def level_name(score: float) -> str:
 
 
 def weigh_opinion(tool_score: float, probabilities: Mapping[int, float]) -> float:
-    """Weigh a chat model's opinion against the tools' score.
+    """The quality, 1..5, by a chat model's opinion weighed against the tools' score.
 
     ``q = sum(a_c p_c c) / sum(a_c p_c)`` over the levels c = 1..5 with ``a_c = exp(-(q_tools - c)^2)``: the rule of
     AgenticIQA (arXiv 2509.26006) with the division that makes it a mean, so that q lies within the levels that the
@@ -58,9 +58,6 @@ def weigh_opinion(tool_score: float, probabilities: Mapping[int, float]) -> floa
         tool_score: The tools' score, 1..5.
         probabilities: The model's probability of each level 1..5, not negative and not all 0; they need not sum to 1.
             They must be its own statement: one rounded level is no distribution.
-
-    Returns:
-        The quality, 1..5.
     """
     weights = {c: math.exp(-((tool_score - c) ** 2)) * p for c, p in probabilities.items()}
     return sum(weight * c for c, weight in weights.items()) / sum(weights.values())

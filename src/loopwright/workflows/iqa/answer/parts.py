@@ -1,5 +1,7 @@
 """Parts of one image put into words, and a soft part of a sharp image."""
 
+import re
+
 from loopwright.workflows.iqa.measuring.softness import Softness
 from loopwright.workflows.iqa.schemas import GLOBAL, ExecutorOutput
 
@@ -38,3 +40,14 @@ def said_soft(notes: list[str]) -> str:
     """What the notes say about a soft part, without what it may mean; empty if they say nothing about one."""
     said = (note.removeprefix(SOFT_IN_PART) for note in notes if note.startswith(SOFT_IN_PART))
     return next(said, "").partition(". ")[0]
+
+
+def mostly_soft(notes: list[str]) -> bool:
+    """Whether most of what can be judged is soft, so that its sharpest parts are beside the point."""
+    share = re.search(r"(\d+)%", said_soft(notes))
+    return share is not None and int(share[1]) >= _MOST
+
+
+_MOST = 65
+"""Percent of an image from which its softness is not beside the point; a sharp photograph coded as JPEG of quality 30
+has 59."""

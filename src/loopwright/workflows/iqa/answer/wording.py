@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from loopwright.workflows.iqa.answer.fusion import contradicting, quality_score
-from loopwright.workflows.iqa.answer.parts import said_soft, scope_words, scopes_of
+from loopwright.workflows.iqa.answer.parts import mostly_soft, said_soft, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
 from loopwright.workflows.iqa.distortions import Distortion, in_words
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
@@ -84,9 +84,10 @@ def listed_there(items: Iterable[DistortionFinding], facts: Facts, *, number: bo
 
 
 def not_blurred(facts: Facts) -> str:
-    """What is to be said of an image that is not blurred as a whole but soft in part; empty of any other."""
+    """What is to be said of an image that is not blurred as a whole but soft in part or in most; empty of any other."""
     soft = said_soft(facts.evidence.notes)
-    return f"Not blurred as a whole: {soft}." if soft else ""
+    how = "Soft in most of it" if mostly_soft(facts.evidence.notes) else "Not blurred as a whole"
+    return f"{how}: {soft}." if soft else ""
 
 
 def _details(item: DistortionFinding, facts: Facts, *, number: bool) -> str:
@@ -98,6 +99,8 @@ def _details(item: DistortionFinding, facts: Facts, *, number: bool) -> str:
         parts.append("darker" if item.measured.get("mean_shift", 0) < 0 else "brighter")
     if (hue := _hue(item)) is not None:
         parts.append(f"towards {min(_TOWARDS, key=lambda name: _apart(hue, _HUES[name]))}")
+    if (angle := item.measured.get("motion_direction")) is not None:
+        parts.append(("horizontal", "diagonal", "vertical", "diagonal")[round(angle / 45) % 4])
     if not facts.compared:
         parts.append(f"{item.confidence:.0%} sure")
     return f" ({', '.join(parts)})" if parts else ""

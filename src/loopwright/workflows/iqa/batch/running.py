@@ -155,9 +155,6 @@ def run_batch(
         worst: How many rows the report shows with their pictures, the lowest scores first.
         on_progress: Called after each row.
 
-    Returns:
-        The counts, and the table if there is one.
-
     Raises:
         InputError: If the source, the table's name or a journal cannot be used, or the engine is not installed.
         ConfigError: If a model's settings are wrong.

@@ -132,12 +132,12 @@ def read_source(source: Path, query: str) -> tuple[Path, list[Sample]]:
 
 @cache
 def extensions() -> frozenset[str]:
-    """The extensions of the files that are taken for images, in lower case, each with its dot."""
+    """The extensions of images, in lower case, with their dots: a telephone's HEIC too, whose row says what to do."""
     Image.init()
     found = Image.registered_extensions().items()
     # MPO, several pictures in one JPEG, has no reader of its own.
     kinds = (Image.OPEN.keys() | {"MPO"}) - NO_PICTURES
-    return frozenset(suffix for suffix, kind in found if kind in kinds)
+    return frozenset({".heic", ".heif", ".jxl", *(suffix for suffix, kind in found if kind in kinds)})
 
 
 def read_folder(folder: Path, query: str) -> list[Sample]:

@@ -104,7 +104,7 @@ class Sign(NamedTuple):
 def blind_candidates(features: ImageFeatures) -> list[Sign]:
     """The types whose signs the image shows; a strong artefact that fakes other signs silences them."""
     if features.pixel_size > REPEATED:
-        return [Sign("pixelation", 0.92, "columns and rows repeat exactly")]
+        return [Sign("pixelation", 0.92, "columns and rows repeat exactly"), *_tone(features, clean=True)]
     if coded := _jpeg(features):
         return [*coded, *_blur(features, coded=True), *_tone(features, clean=True)]
     noise = noise_signs(features)

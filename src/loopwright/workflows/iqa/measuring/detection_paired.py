@@ -89,15 +89,12 @@ def uneven(pair: PairFeatures) -> str | None:
 
 
 def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Sign]:
-    """The causes of the difference, the one that explains most first.
+    """The causes of the difference, the one that explains most first; none if the images are the same.
 
     Args:
         pair: The comparison.
         grained: Whether the image by itself has noise: that, with a filter, is blur and noise, since a coder leaves no
             grain.
-
-    Returns:
-        Nothing if the images are the same.
     """
     if pair.rms_error < SAME_RMS:
         return []

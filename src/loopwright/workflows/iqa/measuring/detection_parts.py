@@ -242,11 +242,7 @@ def _with_noisy_part(whole: Detection, rgb: Rgb, features: ImageFeatures) -> Det
 
 
 def place_of(finding: DistortionFinding) -> tuple[str, float] | None:
-    """Where a finding is, if it is only in a part of the image.
-
-    Returns:
-        The place in words, such as "in the left half", and its share of the area, 0..1; None for the whole image.
-    """
+    """The place of a finding in words, "in the left half", and its share of the area, 0..1; None for the whole."""
     if "part_share" not in finding.measured:
         return None
     left, top, width, height = (finding.measured[key] for key in _PLACE)

@@ -156,11 +156,7 @@ def subject_of(name: str) -> str:
 
 
 def gauge_of(finding: DistortionFinding) -> Gauge | None:
-    """The gauge that a finding's number was read from: of a kind, one of its sub-types'.
-
-    Returns:
-        The gauge whose label the explanation names; None for a finding of another origin.
-    """
+    """The gauge whose label a finding's explanation names: of a kind, a sub-type's; None for another origin."""
     kind = kind_of(finding.type)
     names = [finding.type, *(sub for sub, parent in SUBTYPES.items() if parent is kind)]
     table = PAIRED if BESIDE in finding.explanation else BLIND

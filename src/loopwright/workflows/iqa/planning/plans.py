@@ -27,9 +27,6 @@ def make_plan(
     missing (`loopwright.workflows.iqa.planning.replanning`). If there is nothing left to change, the plan is the
     previous one in every parameter, and its rationale says so.
 
-    Returns:
-        The plan.
-
     Raises:
         PlannerError: If no valid plan exists: an empty query, or a named tool that needs a reference where none is.
         UnknownNameError: If the query asks for a tool that nobody knows.
@@ -60,14 +57,11 @@ def first_plan(reading: QueryReading, *, reference_path: str | None) -> PlannerO
 
 
 def enforce(plan: PlannerOutput, reading: QueryReading, *, reference_path: str | None) -> PlannerOutput:
-    """Hold a plan to the rules that no query and no chat model can switch off.
+    """Hold a plan, which is not changed, to the rules that no query and no chat model can switch off.
 
     Tools compare with a reference if and only if there is one; every tool is a registered one that can run; the tools
     that the query names are required, and the choice of others is off; a query with options is a choice, one without
     is none; where the options are distortions, all are looked for; a query that is not about quality gets no work.
-
-    Returns:
-        A plan that keeps the rules; the given one is not changed.
 
     Raises:
         PlannerError: If a required tool needs a reference and there is none.

@@ -59,7 +59,7 @@ def named_places(text: str) -> list[str]:
         alone takes the noun that it is listed with.
     """
     named = [each for each in _gathered(text) if not _is_of_a_thing(each, text)]
-    given = [each.noun for each in named if each.directions and each.noun not in (None, "side")]
+    given = [each.noun for each in named if each.directions and each.noun not in (None, "side", "area")]
     own = [each.noun for each in named if each.noun and not each.directions]
     centre = any(each.directions == ["center"] for each in named)
     directed = any(each.directions and each.directions != ["center"] for each in named)
@@ -123,8 +123,9 @@ def _asks_which(text: str, named: _Named, *, among: str = "which|what|one|any|al
 
 def _written(named: _Named) -> list[str]:
     if named.directions == ["center"]:
-        return ["center" if named.noun in (None, "side", "half") else f"center {named.noun}"]
-    noun = "" if named.noun is None else "half" if named.noun == "side" and len(named.directions) == 1 else named.noun
+        return ["center" if named.noun in (None, "side", "area", "half") else f"center {named.noun}"]
+    noun = _SYNONYMS.get(named.noun or "", named.noun or "")
+    noun = "half" if noun == "side" and len(named.directions) == 1 else noun
     if noun in ("corner", "quarter") and len(named.directions) == 1:
         way = named.directions[0]
         across = [f"{way} {side}" if way in _DOWN else f"{side} {way}" for side in (_ACROSS if way in _DOWN else _DOWN)]

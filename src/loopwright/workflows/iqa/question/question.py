@@ -74,7 +74,7 @@ class _Reader:
         self.terms = tuple(dict.fromkeys(term_of(span, clause) for span in kept))
         self.begins = first_sections(clause)
         self.joined: Literal["and", "or"] = "or" if re.search(r"\b(?:or|oder|ou|o)\b", clause) else "and"
-        self.which = bool(re.search(r"\b(?:which|what|where|welch\w*|was|wo|quel\w*|où|qué|cuál|dónde)\b", clause))
+        self.which = bool(re.search(rf"\b(?:{_WHICH})\b", clause))
         told = "yes_no" in self.begins or bool(_TAG.search(clause)) or re.search(r"\b(?:whether|ob)\b", text)
         shown = re.match(r"\W*(?:what|was|que|qu'est|qué|cosa)\b.*\b(?:in|on|auf|dans|sur|en|nell)\b", clause)
         self.plain = about_image(clause) and not shown
@@ -137,7 +137,10 @@ class _Reader:
 
     def _scale(self) -> Scale | None:
         strength = bool(self.terms) and self.named[0].section == "faults" and not self.has("good")
-        scale = read_scale(self.clause, of_fault=strength and not re.search(r"\bqualit", self.clause))
+        # "How much quality was lost, in percent?" has its high end for much of that; "how sharp, 1 the worst" has not.
+        losses = (self.clause[: span.start] for span in self.spans if span.key in ("worse", "lost"))
+        of_fault = any(map(_LOSS.search, losses)) or (strength and not re.search(r"\bqualit", self.clause))
+        scale = read_scale(self.clause, of_fault=of_fault)
         # "At ISO 100 and 1/60 s. Is it good?" tells no scale.
         graded = spans_of("rate", self.context) or spans_of("scales", self.context) or not self.yes_no
         graded = graded or re.search(r"\bfrom \d", self.context)
@@ -197,7 +200,7 @@ class _Reader:
         converts = attributes == ("format",) and has("reference")
         parts = max(len(self.places), len(objects(self.clause)))
         compares = parts > 1 and bool(self._sought() or (terms and self.joined == "or")) and not self._to_reference()
-        better = self.which and not terms and re.search(r"\b(?:better|worse)\b", self.clause)
+        better = self.which and not (terms or has("advice") or attributes) and self._ranks_images()
         beside = has("reference") or (not terms and any(spans_of("reference", self.context)))
         graded = degrees(self.clause) and not any(term.absent for term in self.terms)  # "extremely sharp" is none
         how_much = has("degree") or bool(graded) or "percentage" in self.clause
@@ -227,6 +230,22 @@ class _Reader:
             (self.yes_no, Operation.DECIDE if has("image") and SERVES.search(self.clause) else Operation.DECLINE),
         )
         return next((operation for holds, operation in wanted if holds), self._open())
+
+    def _ranks_images(self) -> bool:
+        """Whether something is to be better or worse, but not "le pire défaut", "lo peor", "la mejor manera"."""
+        ranks = [span for span in self.spans if span.section == "ranks" and span.key != "lost"]
+        starts = {span.start for span in ranks}
+        bad = any(span.section == "bad" and span.start not in starts for span in self.spans)
+        known = {span.start for span in self.spans if span.section in ("image", "reference", "function")}
+        led = [(re.search(r"\b(?:l[aeo]|el|il) $", self.clause[: span.start]), span.end) for span in ranks]
+        things = [end for article, end in led if article and end + 1 not in known and self.clause[end:].strip(" ?.!")]
+        things += [end for article, end in led if article and article[0] == "lo "]
+        return bool(ranks) and not (bad or things or self._asked_area())
+
+    def _asked_area(self) -> Span | None:
+        """The word for a part of the image that is asked for: "which part", but not "what is in the darker part"."""
+        areas = (span for span in self.spans if span.key == "area" and not self.yes_no)
+        return next((span for span in areas if _WHICH_OF.search(self.clause[: span.start])), None)
 
     def _advises(self) -> bool:
         """Whether it asks what to do; "has it been edited?" and "can you help me?" do not."""
@@ -364,9 +383,15 @@ class _Reader:
         if self.joined == "or" and everywhere and everywhere[1] is None:
             return ()  # "Everywhere, or just at the left?" is about all of it.
         asks = re.match(r"\W*(?:where|wo|où|dónde)\b", self.clause)
-        most = asks and re.search(r"\w(?:est|sten)\b|\bmost\b|\bmeisten\b|\bplus\b|\bmás\b", self.clause)
+        area = self._asked_area()
+        words = [span for span in self.spans if span in self.named or span.section in ("bad", "good", "ranks")]
+        most = any(_RANKED.match(span.text) or span.key in ("better", "worse") for span in words)
+        most = most or re.search(r"\b(?:most|meisten|plus|más|più)\b", self.clause)
+        most = most or (asks and re.search(r"\w(?:est|sten)\b", self.clause))
         even = everywhere and everywhere[1] and self.yes_no and not self.has("reference")
-        anywhere = named_places("the four quarters") if self.terms and (most or even) else ()
+        # "Which part is blurred?" asks as "where" does, and "which part is sharper?" compares.
+        ranked = most and (area or (asks and self.terms))
+        anywhere = named_places("the four quarters") if ranked or (even and self.terms) else ()
         places = tuple(named_places(self.clause) or named_places(self.context) or anywhere)
         # "Is the left side blurrier?", "only the left half", "the top third against the rest" have one to compare with.
         ends = r"(?: (?:in|on|at|to|towards?) .*)?\W*$"
@@ -399,6 +424,18 @@ _MORE_OF = {
 }  # fmt: skip
 """Topic -> the remedies that give more and less of it."""
 
+_WHICH = r"which|what|where|welch\w*|was|wo|quel\w*|où|qué|cuál|qual[ei]?|dónde"
+_WHICH_OF = re.compile(rf"\b(?:{_WHICH})(?: [\w']+){{0,3}} (?:(?<!er )|(?<=welcher ))$")
+_RANKED = re.compile(
+    r"(?!(?:pixel)?fehler|schleier|sauber|düster|finster|jitter|shutter|salt|matter|suffer|bother)"
+    r".*(?:er|est|sten|worst|worse)$"
+)
+_LOSS = re.compile(
+    r"\b(?:how (?:much|many|worse)|rate the|percentage|wie ?viel\w*|combien|pourcentage|cuánt\w*|porcentaje|quant\w*)\b"
+    r"(?:(?!\b(?:good|left|remain\w*|after|despite|gut|nach|trotz|bien|après|después|dopo)\b)\D)*$"
+    r"(?<!\bsans )(?<!\bsin )(?<!\bsenza )(?<!\bohne )(?<!\bwithout )(?<!\bno )(?<!\b[eil][laei] )"
+)
+"""What stands before a loss whose amount is asked for, not before one that is denied or a named end of a scale."""
 _HELD = re.compile(r"\b(?:than|as|als|wie|que|che|como)\b")
 _EVERYWHERE = re.compile(
     r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout|(equally|evenly|uniform\w*|gleich\w*|également))\b"

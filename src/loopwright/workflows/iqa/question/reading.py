@@ -73,10 +73,7 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,7}")
 
 @functools.lru_cache(maxsize=256)
 def read_query(query: str) -> QueryReading:
-    """Read a query.
-
-    Returns:
-        What it asks for.
+    """Read what a query asks for.
 
     Raises:
         PlannerError: If it is empty or too long, or gives an impossible region.

@@ -30,7 +30,7 @@ _NO_SCALE = re.compile(
 )
 _END = (
     r"(?<![\d.]){}(?: ?[(=:]| (?:is|being|means?|for|ist|für|est|es|è)\b"
-    r"| (?=(?:the )?(?:best|worst)\b|[^\W\d]+(?: to\b|[,;:)?.]|$)))([^,;:)?\d]*)"
+    r"| (?=(?:the |die )?(?:best|worst|schlechtest)|(?:very|sehr) |[^\W\d]+(?: to\b|[,;:)?.]|$)))([^,;:)?\d]*)"
 )
 
 
@@ -48,7 +48,7 @@ class Scale(BaseModel):
     high: float
     """What the best image gets; below `low` where small numbers are good."""
     unit: str = ""
-    """``stars``, ``percent``, ``letters``, ``words`` or ``thumbs``; empty for plain numbers."""
+    """``stars``, ``school``, ``percent``, ``letters``, ``words`` or ``thumbs``; empty for plain numbers."""
     last: str = "F"
     """Of letters, the worst."""
     words: tuple[str, ...] = ()
@@ -78,14 +78,11 @@ class Scale(BaseModel):
 
 
 def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
-    """The scale that a text asks for.
+    """The scale that a text asks for; None if it asks for none.
 
     Args:
         text: In small letters.
         of_fault: Whether it is one of how strong a fault is, so that large numbers are bad if nothing else is said.
-
-    Returns:
-        The scale; None if it asks for none.
     """
     # At which size it is looked at, how much of something is meant, and of how much of the image, are no scales.
     text = _NO_SCALE.sub(" ", text)
@@ -97,7 +94,7 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
         return Scale(low=1, high=5, unit="words", words=levels)
     if "thumbs" in units:
         return Scale(low=0, high=1, unit="thumbs")
-    unit = "stars" if "stars" in units else ""
+    unit = next((each for each in ("stars", "school") if each in units), "")
     if found := _RANGE.search(re.sub(r" ?\([^)]*\)", "", text)) or _RANGE.search(text):
         low, high = sorted(float(number if number.isdigit() else _VALUES[number]) for number in found.groups())
         if low in (0, 1) and high >= 3:
@@ -114,24 +111,22 @@ def read_scale(text: str, *, of_fault: bool = False) -> Scale | None:
         number = next(group for group in found.groups() if group)
         high = float(number) if number.isdigit() else _VALUES[number]
         return _between(1 if high <= 10 else 0, high, unit, text, of_fault=of_fault) if high >= 3 else None
-    if unit:
-        return Scale(low=1, high=5, unit=unit)
-    if "school" in units:
-        return Scale(low=6, high=1)
-    return None
+    return _between(1, 6 if unit == "school" else 5, unit, text, of_fault=of_fault) if unit else None
 
 
 def _between(low: float, high: float, unit: str, text: str, *, of_fault: bool) -> Scale:
     """The scale between two numbers; small ones are the good ones if the text says so of an end, "1 (clean)"."""
     good = _said_of(low, text) - _said_of(high, text)
-    ends = (high, low) if good > 0 or (good == 0 and of_fault and unit != "stars") else (low, high)
+    # A German school's best mark is 1.
+    small = (unit == "school" and low == 1 and high <= 6) or (of_fault and unit != "stars")
+    ends = (high, low) if good > 0 or (good == 0 and small) else (low, high)
     return Scale(low=ends[0], high=ends[1], unit=unit)
 
 
 def _said_of(number: float, text: str) -> int:
     """Whether what follows a number calls it the good end (1), the bad one (-1), or neither."""
-    said = re.search(_END.format(f"{number:.0f}"), text)
-    found = {span.section for span in spans(said[1])} if said else set[str]()
+    said = " ".join(re.findall(_END.format(f"{number:.0f}"), text))
+    found = {span.section for span in spans(said)}
     good, bad = bool(found & {"good", "praise"}), bool(found & {"bad", "faults"})
     return 0 if good is bad else 1 if good is not ("negation" in found) else -1
 
@@ -172,11 +167,7 @@ class Threshold:
 
 
 def read_threshold(question: str) -> Threshold | None:
-    """The threshold that a question asks about.
-
-    Returns:
-        The threshold; None if the question is no such one, or speaks of a distortion ("is the noise above 3?").
-    """
+    """The threshold that a question asks about; None without one, or of a distortion: "is the noise above 3?"."""
     text = question
     for sign, words in _SIGNS.items():
         text = text.replace(sign, words)

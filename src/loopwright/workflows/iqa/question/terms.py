@@ -102,9 +102,9 @@ def objects(clause: str) -> tuple[str, ...]:
             position = match.start("name") + word.start()
             known = [span for span in spans(clause) if span.start <= position < span.end]
             if known:
-                words = [] if any(span.section in ("image", "reference", "criteria") for span in known) else words
+                words = [] if {"image", "reference", "criteria"} & {each.section for each in known} else words
                 break
-            words.append(word[0])
+            words += [word[0]] if word[0] not in ("overall", "general", "total") else []
         # After "is" a verb is not far, and after "does" it is the next word.
         one = match[0].split()[0] in (*_PLACED, "does", "do", "has", "have")
         found += [" ".join(words[:1] if one else words)] if words else []

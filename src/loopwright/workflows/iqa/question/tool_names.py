@@ -16,10 +16,7 @@ _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_+]+[A-Za-z0-9]+)*\+?", re.I)
 
 
 def named_tools(text: str) -> list[str]:
-    """The quality tools that a text names, in any case and punctuation, in order.
-
-    Returns:
-        Different registered names.
+    """The quality tools that a text names, in any case and punctuation, by registered name, once each, in order.
 
     Raises:
         UnknownNameError: If the text names a published metric that there is not ("LPIPS"), or misspells one ("pnsr").

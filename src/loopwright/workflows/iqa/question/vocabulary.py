@@ -53,9 +53,7 @@ def spoken(text: str) -> str:
 @functools.lru_cache(maxsize=512)
 def spans(text: str) -> tuple[Span, ...]:
     """What the words of a `spoken` text mean, in order; of words about content within longer ones, the longer ones."""
-    # English before the others where both cover as much, because a bare "JPEG" is any language's.
-    read = [list(_found(text, language)) for language in LANGUAGES]
-    found = max(read, key=lambda found: len({at for span in found for at in range(span.start, span.end)}))
+    found = [*next(iter(_read(text).values()))]
     if not any(span.section in ("faults", "praise", "topics") for span in found):
         found += [span for span in _found(text, LANGUAGES[0]) if span.section == "faults"]
     content = [span for span in found if span.section in CONTENT]
@@ -66,6 +64,14 @@ def spans(text: str) -> tuple[Span, ...]:
     less |= {match.start() for match in re.finditer(r" (?:than|on|in|at)\b", text)}
     kept = [span for span in kept if span.text != "lower" or (span.section == "less") is (span.end in less)]
     return tuple(sorted(dict.fromkeys(kept), key=lambda span: (span.start, -span.end)))
+
+
+@functools.lru_cache(maxsize=512)
+def _read(text: str) -> Mapping[str, list[Span]]:
+    """Language -> the words of a text that it knows, of those that cover most of it; "JPEG" is any language's."""
+    read = {language: list(_found(text, language)) for language in LANGUAGES}
+    covered = {each: len({at for span in read[each] for at in range(span.start, span.end)}) for each in read}
+    return {language: read[language] for language in read if covered[language] == max(covered.values())}
 
 
 def spans_of(section: str, text: str) -> list[Span]:
@@ -80,14 +86,18 @@ def all_known(text: str) -> bool:
 
 
 def corrected(text: str) -> str:
-    """A `spoken` text, its misspelt words about faults put right: two letters swapped, one lost or doubled."""
+    """A `spoken` text, its misspelt words about faults put right: two letters swapped, one lost or doubled.
+
+    They are put right in the language of the text only: German "viele" is no misspelt "veil".
+    """
     known = {word for span in spans(text) for word in range(span.start, span.end)}
+    stems = [stem for language in _read(text) for stem in _stems(language)]
 
     def mended(match: re.Match[str]) -> str:
         word = match[0]
         if len(word) < 5 or match.start() in known:
             return word
-        return next((stem for stem, whole in _stems() if misspelt(word, stem, whole=whole)), word)
+        return next((stem for stem, whole in stems if misspelt(word, stem, whole=whole)), word)
 
     return re.sub(r"[^\W\d_]+", mended, text)
 
@@ -169,11 +179,10 @@ def _expression(entry: str) -> str:
 
 
 @functools.cache
-def _stems() -> tuple[tuple[str, bool], ...]:
+def _stems(language: str) -> tuple[tuple[str, bool], ...]:
     """The words and beginnings of words about faults and quality, of four letters at least, and which are whole."""
     entries = [
         (entry.strip("*"), not entry.endswith("*"))
-        for language in LANGUAGES
         for section in ("faults", "praise", "topics", "bad", "good")
         for listed in words(language)[section].values()
         for entry in listed.split()
@@ -185,9 +194,9 @@ def misspelt(word: str, stem: str, *, whole: bool = False) -> bool:
     """Whether a word begins as another does, with two letters swapped or, of a long one, a letter doubled or lost."""
     size = len(stem)
     if whole and len(word) > size + (size > 5):
-        return False  # "niece" is no "nice"
+        return False  # "niece" is no "nice"; nor, below, is "anonymous" "annoying"
     swapped = word[:size]
-    if swapped != stem and sorted(swapped) == sorted(stem):
+    if swapped != stem and sorted(swapped) == sorted(stem) and (size > 5 or len(word) <= size + 3):
         differ = [i for i, (a, b) in enumerate(zip(swapped, stem, strict=True)) if a != b]
         return len(differ) == 2 and differ[1] - differ[0] == 1
     if size < 6:

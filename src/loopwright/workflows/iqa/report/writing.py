@@ -29,7 +29,7 @@ _PACKAGE = "loopwright.workflows.iqa"
 
 
 def write_report(rows: Sequence[ReportRow], path: Path, *, title: str, overview: Overview | None = None) -> Path:
-    """Write a report as one self-contained HTML file.
+    """Write a report as one self-contained HTML file, and give its path back.
 
     Rows are sorted by the answer's quality score, lowest first; where the form of the answer has none, the primary
     tool's score stands in, and the row says so. Rows without any score come last. Pictures are made one at a time
@@ -40,9 +40,6 @@ def write_report(rows: Sequence[ReportRow], path: Path, *, title: str, overview:
         path: The file to write; its folder is made, and an older file is replaced.
         title: The page's heading.
         overview: Counts over more rows than those to show, for the charts; by default they count the rows.
-
-    Returns:
-        The path, as given.
 
     Raises:
         OSError: If the file cannot be written.

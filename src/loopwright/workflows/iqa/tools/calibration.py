@@ -37,13 +37,10 @@ class Calibration(BaseModel):
     """The day of the fit, YYYY-MM-DD."""
 
     def score(self, raw: float) -> float:
-        """The score of a raw value.
+        """The score of a raw value, 1 (bad) to 5 (excellent).
 
         Args:
             raw: The tool's own number; infinities take the score of their end of the curve.
-
-        Returns:
-            1 (bad) to 5 (excellent).
 
         Raises:
             InputError: If `raw` is NaN.

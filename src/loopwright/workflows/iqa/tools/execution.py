@@ -58,8 +58,9 @@ def run_tools(
         took too long has `error` and no score; nothing is raised on account of a tool. A missing reference
         is an error of each tool that needs it and calls for no stand-in.
     """
-    waiting: deque[tuple[Tool, str | None]] = deque((tool, None) for tool in dict.fromkeys(tools))
-    tried = {tool.name for tool, _ in waiting}
+    named = {tool.name: tool for tool in reversed(tools)}
+    waiting: deque[tuple[Tool, str | None]] = deque((named[name], None) for name in reversed(named))
+    tried = {*named}
     pair = Pair(image.rgb, reference.rgb) if reference else None
     logs: list[ToolLog] = []
     while waiting:

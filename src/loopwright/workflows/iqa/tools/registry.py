@@ -129,9 +129,6 @@ def select_tools(distortions: Iterable[str], reference_mode: ReferenceMode, *, l
         reference_mode: Whether there is a reference.
         limit: The most tools to choose.
 
-    Returns:
-        Different tools.
-
     Raises:
         UnknownNameError: If a distortion is unknown.
     """

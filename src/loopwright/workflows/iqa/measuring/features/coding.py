@@ -44,16 +44,13 @@ def _combs() -> tuple[NDArray[np.float32], NDArray[np.intp]]:
 
 
 def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Largest step whose multiples the values of each coefficient keep to, or 0.
+    """Largest step, DCT units, whose multiples the values of each of n coefficients keep to, or 0; of shape (n,).
 
     Values that a coder set to zero agree with every step, so only the others count. The mean of cos(2 pi v / q) is 1
     for values on multiples of q and 0 on average otherwise; it needs to exceed 0.6 with at least 24 values.
 
     Args:
         coefficients: Shape (blocks, n): the same n DCT coefficients of every block.
-
-    Returns:
-        Shape (n,), DCT units.
     """
     bins = np.minimum(np.abs(coefficients) * BINS_PER_UNIT + 0.5, BINS - 1).astype(np.intp)
     count = bins.shape[1]
@@ -77,11 +74,7 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
 
 
 def jpeg_trace(plane: Plane) -> tuple[float, float]:
-    """The quality setting of a JPEG coder, from the pixels alone.
-
-    Returns:
-        Quality 1..100 (100 for none seen) and the share of coefficients that agree, 0..1.
-    """
+    """A JPEG coder's quality 1..100, 100 for none, from the pixels; and the share of coefficients that agree, 0..1."""
     top, left = ((_grid(plane, axis) + 1) % 8 for axis in (0, 1))
     found = _quality(plane[top:, left:])
     if found[1] >= 0.5 or top == left == 0:
@@ -113,12 +106,9 @@ def _lowest_frequencies(plane: Plane) -> NDArray[np.float32]:
 
 
 def level_use(rgb: Rgb) -> float:
-    """Share of the 8-bit levels in use between the 1st and the 99th percentile, the least of the channels.
+    """Share, 0..1, of the 8-bit levels in use between the 1st and the 99th percentile, the least of the channels.
 
     A level is in use if it has more than a fiftieth of the mean count. A range of fewer than 24 levels says nothing: 1.
-
-    Returns:
-        0..1.
     """
     uses = [1.0]
     for channel in range(3):
@@ -134,14 +124,11 @@ def level_use(rgb: Rgb) -> float:
 
 
 def pixel_size(plane: Plane) -> float:
-    """Mean side of squares of repeated pixels.
+    """Mean side of squares of repeated pixels, in pixels, on the axis where it is smaller; 1 for none.
 
     A column is repeated if its step to the next is below 2 % of the mean; runs of more than 40 such columns are a
     border or an empty sky, not pixelation. Squares are all of one size, up to a pixel; the flat areas of a drawing or
     the steps of a banded sky are not.
-
-    Returns:
-        Pixels; 1 for none. The smaller of the two axes.
     """
     sizes: list[float] = []
     for axis in (0, 1):

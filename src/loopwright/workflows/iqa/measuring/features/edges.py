@@ -177,13 +177,11 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
 
 
 def motion_length(edges: Edges, direction: float) -> float:
-    """Length of the motion that would make the edges across it as wide as they are.
+    """Length, in pixels, of the motion that would make the edges across it as wide as they are; NaN with too few.
 
     A line of length L has the variance L^2 / 12. Edges whose gradient lies within 25 degrees of the direction, degrees
-    counter-clockwise from the horizontal, count.
-
-    Returns:
-        Pixels; NaN with fewer than `TILE_EDGES` such edges.
+    counter-clockwise from the horizontal, count;
+    `TILE_EDGES` are enough.
     """
     turned = math.radians(direction)
     across = np.abs(edges.dx * math.cos(turned) - edges.dy * math.sin(turned)) > math.cos(math.radians(25))

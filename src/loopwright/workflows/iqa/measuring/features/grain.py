@@ -111,13 +111,10 @@ class Specks(NamedTuple):
 
 
 def specks(rgb: Rgb) -> Specks:
-    """Find the samples that are an isolated black or white speck.
+    """Find the samples that are an isolated black or white speck, and the median that they were compared with.
 
     A speck lies within 12 grey levels of the end of the scale and at least 40 from the median of its 5 x 5
     neighbourhood, and at most a fifth of the eight neighbours are like it.
-
-    Returns:
-        The specks, and the median that they were compared with.
     """
     median = np.asarray(cv2.medianBlur(rgb, 5), np.uint8)
     # The difference of unsigned numbers stops at zero.

@@ -80,9 +80,6 @@ def quantiles(values: NDArray[np.floating[Any]], shares: Sequence[float]) -> lis
     Args:
         values: Any shape, at least one, no NaN.
         shares: 0..1 each.
-
-    Returns:
-        One value per share, linear between the two nearest.
     """
     parted = values.flatten()
     found: list[float] = []

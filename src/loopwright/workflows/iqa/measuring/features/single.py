@@ -28,9 +28,6 @@ def measure(rgb: Rgb) -> ImageFeatures:
     Sharpness, tone and colour are measured on the whole image, reduced to 1,536 pixels if it is larger; noise, specks
     and traces of coding on at most 1,536 x 1,536 pixels from the middle at full resolution.
 
-    Returns:
-        The features.
-
     Raises:
         ImageError: If the array is not uint8 RGB or a side has fewer than 32 pixels.
     """
