@@ -44,11 +44,7 @@ class Lexicon:
     """How common each term is; never changed once made, safe in threads."""
 
     def __init__(self, sample: Sequence[TermCounts]) -> None:
-        """Count in how many passages each term stands.
-
-        Args:
-            sample: Passages that stand for all; all of them make the weights exact.
-        """
+        """Count in how many passages each term stands; a sample stands for all, and all make the weights exact."""
         self.size = len(sample)
         """How many passages the sample has."""
         self._sample = sample
@@ -80,16 +76,12 @@ class Lexicon:
         return math.log(1 + (self.size - n + 0.5) / (n + 0.5))
 
     def coverage(self, query: Sequence[str], passages: Sequence[TermCounts]) -> Floats:
-        """The BM25 weight of each query term in each passage.
+        """The BM25 weight of each query term, given once, in each passage.
 
         ``idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length))`` with
         ``idf = ln((N - n + 0.5) / (n + 0.5))``, at least 1e-6. ``N`` and the mean length are the sample's; ``tf``
         counts a term in the title or a heading several times, but the length counts it once. Source: S. Robertson and
         H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
-
-        Args:
-            query: The query's terms, each once.
-            passages: The passages.
 
         Returns:
             float32 [terms, passages], nothing negative.
@@ -103,9 +95,7 @@ class Lexicon:
     def saturation(self, counts: Floats, lengths: Floats) -> Floats:
         """How far terms that stand so often in texts so long have said all that they can: BM25 without its weights.
 
-        Args:
-            counts: float32 [..., passages].
-            lengths: float32 [passages], terms of each passage.
+        Of counts, float32 [..., passages], and lengths, float32 [passages], the terms of each passage.
 
         Returns:
             ``tf / (tf + k1 * (1 - b + b * length / mean length))``, from 0 to 1, of the counts' shape.

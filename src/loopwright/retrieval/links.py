@@ -45,11 +45,8 @@ class PassageLinks:
         """How much of what was found, and of what the question names, each passage shares entities with.
 
         One step: each passage hands its share on to its entities by their weight, the named entities have as much
-        together as all passages, and each entity divides what it got among its passages.
-
-        Args:
-            passages: Position of a passage that was found -> how much it counts.
-            entities: Positions of the entities that the question names.
+        together as all passages, and each entity divides what it got among its passages. Passages and entities are
+        given by their positions, what was found with how much it counts.
 
         Returns:
             float32 [passages]; 0 for what nothing leads to.

@@ -75,9 +75,6 @@ def entity_key(name: str) -> str:
     Case, width, accents, punctuation, leading articles, a possessive ending, and the bracketed qualifier at the end
     of a title ("Mercury (planet)") make no difference.
 
-    Args:
-        name: A name as it stands in a text, or a title.
-
     Returns:
         Lower-case words separated by single spaces; empty if the name has neither letters nor digits.
     """
@@ -96,13 +93,10 @@ class NameIndex:
     __slots__ = ("_keys", "_longest")
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Note how many words the longest key has that begins with a word.
-
-        Args:
-            keys: Entity keys; stop words, the empty key, and keys of more than 20 words are left out.
-        """
+        """Take entity keys; stop words, the empty key, and keys of more than 20 words are left out."""
         bounded = (key for key in keys if key and key.count(" ") < 2 * MAX_NAME_WORDS)
         self._keys = frozenset(bounded) - STOP_WORDS
+        # Word -> how many words the longest key has that begins with it.
         self._longest: dict[str, int] = {}
         for key in self._keys:
             first, count = key.partition(" ")[0], key.count(" ") + 1
@@ -121,12 +115,8 @@ def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) ->
     """Find the names in a text.
 
     A name inside another counts too where it stands after "of" or before a possessive: "University of Copenhagen"
-    names Copenhagen.
-
-    Args:
-        text: The text.
-        title: The title of its document, which is a name wherever it occurs.
-        known: Entity keys that are names wherever they occur, whatever their case.
+    names Copenhagen. The title of its document is a name wherever it occurs, and so are known entity keys, whatever
+    their case.
 
     Returns:
         The names by place, the longer first where two begin together; no place and name twice.
@@ -143,12 +133,7 @@ def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) ->
 
 
 def named_in(text: str, names: NameIndex) -> list[FoundMention]:
-    """Find only known names: the longest where they overlap, whatever their case.
-
-    Args:
-        text: The text.
-        names: The names to look for.
-    """
+    """Find only known names: the longest where they overlap, whatever their case."""
     return list(_named(text, _words(text), names))
 
 

@@ -34,14 +34,9 @@ class Derived:
     """The links, the weights of terms, and what filters let through, of one revision of a store; safe in threads."""
 
     def __init__(self, store: KnowledgeStore, revision: int) -> None:
-        """Read the links and a sample of the passages.
-
-        Args:
-            store: The store.
-            revision: Its revision before anything was read.
-        """
+        """Read the links and a sample of the passages."""
         self.revision = revision
-        """The revision that this was made from."""
+        """The store's revision before anything was read."""
         self.links = PassageLinks(store.links())
         """What links its passages."""
         self._store = store
@@ -90,11 +85,8 @@ def choose_evidence(
     Without links and prior this is greedy maximisation of a submodular coverage function; see H. Lin and J. Bilmes,
     "A class of submodular functions for document summarization", ACL 2011.
 
-    Args:
-        coverage: float32 [terms, passages], the BM25 weight of each term in each passage.
-        prior: float32 [passages], in the same unit.
-        links_of: Gives the links of a passage with all others, float32 [passages], in the same unit.
-        k: How many to choose.
+    Coverage, float32 [terms, passages], is the BM25 weight of each term in each passage; the prior and the links of a
+    passage with all others, float32 [passages], are in the same unit.
 
     Returns:
         The places of the chosen passages and what each added, in the order of choice.
@@ -120,14 +112,11 @@ SMOOTHING = 60.0
 
 
 def reciprocal_rank_fusion(orders: Iterable[Sequence[str]]) -> dict[str, float]:
-    """Fuse orders of the same things into one.
+    """Fuse orders of the same ids, in each the best first and none twice, into one.
 
     ``score(d) = sum over orders of 1 / (SMOOTHING + rank of d)``, ranks from 1; an order without d adds nothing.
     Source: G. Cormack, C. Clarke, S. Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
     learning methods", SIGIR 2009.
-
-    Args:
-        orders: Ids in each, best first, no id twice.
 
     Returns:
         Id -> score, the highest first; equal scores by id.
@@ -146,12 +135,7 @@ class Retriever:
     """
 
     def __init__(self, store: KnowledgeStore, *, embedder: Embedder | None = None) -> None:
-        """Prepare; nothing is read yet.
-
-        Args:
-            store: Where the passages are.
-            embedder: For dense search; None does without.
-        """
+        """Prepare; nothing is read yet. Without an embedder there is no dense search."""
         self._store = store
         self._embedder = embedder
         self._told = False
@@ -161,12 +145,8 @@ class Retriever:
     def retrieve(self, query: str, k: int = 5, *, where: Filter | None = None) -> list[Evidence]:
         """Find the passages that answer a query together.
 
-        The searches bring in candidates, fused by reciprocal rank; `choose_evidence` then takes one after the other.
-
-        Args:
-            query: The question, in any language.
-            k: At most how many passages.
-            where: Which documents count; None for all.
+        The searches bring in candidates, fused by reciprocal rank, of all documents or of those that the filter lets
+        through; `choose_evidence` then takes one after the other, at most ``k``.
 
         Returns:
             The passages, best first, each scored by what it adds to those before it; empty if nothing fits.

@@ -23,14 +23,9 @@ def fill_vectors(
     """Embed the passages that have no vector of this model.
 
     Every batch is stored when it is ready, so that a later call goes on where this one ended, however it ended. It can
-    run in a thread of its own while others search, ingest and delete.
-
-    Args:
-        store: The knowledge store.
-        embedder: The embedding model.
-        text_of: What is embedded of a passage; by default see `embedded_text`.
-        batch: Passages of one transaction.
-        on_progress: Told after each batch how many passages got a vector, and how many there are to do in all.
+    run in a thread of its own while others search, ingest and delete. ``text_of`` is what is embedded of a passage, by
+    default `embedded_text`, and ``batch`` how many passages are one transaction; ``on_progress`` is told after each how
+    many got a vector, and how many there are to do in all.
 
     Returns:
         How many passages got a vector.

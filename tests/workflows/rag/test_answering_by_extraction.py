@@ -42,6 +42,8 @@ PRICES = [
     for year, of in (("2023", 20), ("2024", 25))
 ]
 NOTES = replace(passage("notes", "Wifi password: hunter2\nPrinter: 2nd floor"), heading="Wifi password: hunter2")
+KETTLE = replace(passage("Kettle", "It holds 1.7 litres. It is blue."), heading="How much does the kettle hold?")
+RENT = passage("Lease", "The monthly net rent is EUR 980. The heating is EUR 95. Ruth clears the snow.")
 ENGLISH = [HANDBOOK, INJECTED, CURIE]
 LEASE = passage(
     "Mietvertrag",
@@ -149,6 +151,7 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
         ("谁写了《红楼梦》？", CHINESE, "曹雪芹"), ("中国的首都是哪里？", CHINESE, "北京"), ("北京的人口是多少？", CHINESE, "2189万"),
         ("鲁迅什么时候出生？", CHINESE, "1881年9月25日"), ("鲁迅出生在哪里？", CHINESE, "浙江绍兴"),
         ("भारत की राजधानी क्या है?", [passage("भारत", "भारत की राजधानी नई दिल्ली है।")], "नई दिल्ली"),
+        ("How much is the net rent?", [RENT], "EUR 980"), ("Who clears the snow of the lease?", [RENT], "Ruth"),
         ("What is the wifi password?", [NOTES], "hunter2"), ("Wie hoch ist die Miete?", [LEASE, HANDBOOK], "850"),
     ],
 )  # fmt: skip
@@ -174,7 +177,8 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
         ("Did Marie Curie write a symphony for Belgrade?", ENGLISH),
         ("Were Anna Berg and Bo Lind both members of the Communist Party?", PAINTERS),
         ("What does exit code 6 of fetch say?", CODES), ("Which is stronger, paracetamol or ibuprofen?", [MEDICINES]),
-        ("Is paracetamol cheaper than ibuprofen?", [MEDICINES]), ("Wer ist der Hausmeister?", [LEASE, HANDBOOK]),
+        ("Is paracetamol cheaper than ibuprofen?", [MEDICINES]), ("How much does the kettle cost?", [KETTLE]),
+        ("Wer ist der Hausmeister?", [LEASE, HANDBOOK]),
         ("Is there severance?", [passage("Rooms", "There are several rooms with printers on the second floor.")]),
         ("How heavy is it? (Marie Curie, physicist, discovered, polonium)", ENGLISH),
     ],
@@ -243,16 +247,23 @@ def test_what_stands_together_in_a_file_is_quoted_together():
     far = part("rules.md", 9000, "The committee meets in May.")
     answer = extract_answer("Which rope in use has which length?", [rows[2], rule, rows[0], rows[1], far, after])
     first, second = answer.sentences[:2]
-    assert first.text.splitlines()[::4] == ["rope: R-2", "rope: R-3", "rope: R-4"] and len(first.citations) == 3
-    assert second.text == rule.text and [each.quote for each in answer.citations[3:5]] == [rule.text, after.text]
+    assert first.text.splitlines()[::4] == ["rope: R-2", "rope: R-3", "rope: R-4"] and first.citations == (1, 2, 3)
+    # What is not shown has no mark, and comes last.
+    assert second.text == rule.text and second.citations == (4,) and answer.citations[-1].quote == after.text
     for citation in answer.citations:
         source = next(each for each in (*rows, rule, after, far) if each.id == citation.evidence_id)
         assert source.text[citation.start : citation.end] == citation.quote
     # Records with a text of their own have no table above them: each is a document.
     articles = [replace(each, heading="") for each in rows]
-    assert [len(each.citations) for each in extract_answer("Which rope has which length?", articles).sentences] == [
-        1
-    ] * 3
+    quoted = extract_answer("Which rope has which length?", articles)
+    assert [each.citations for each in quoted.sentences] == [(1,), (2,), (3,)]
+    told = {"4.2.0 (2025-06-03)": "- Removed: sync (v1).", "4.0.0 (2024-10-15)": "- New: tables.\n- Removed: import."}
+    notes = [replace(rule, id=above, heading=above, text=text) for above, text in told.items()]
+    answer = extract_answer("What was removed in 4.0.0?", notes)
+    assert answer.text == f"4.0.0 (2024-10-15):\n\n{notes[1].text} [1]" and answer.short == "Removed: import."
+    shown = replace(notes[1], text=f"3.9 Old\n4.0.0 (2024-10-15)\n\n{notes[1].text}")
+    assert extract_answer("What was removed in 4.0.0?", [notes[0], shown]).text == f"{shown.text} [1]"
+    assert f"[1]\n\n4.0.0 (2024-10-15):\n\n{notes[1].text} [2]" in extract_answer("What was removed?", notes).text
 
 
 def test_the_entry_of_a_contents_does_not_hide_what_it_points_to() -> None:

@@ -65,6 +65,7 @@ def test_what_nothing_bears_out_is_left_out_and_counted() -> None:
     assert not cite("1. Alien is a film [1].\n2. Ridley Scott directed it [1].", [ALIEN]).left_out
     assert cite("3. It was directed by Ridley Scott [1].", [ALIEN]).left_out
     assert len(sentence_spans("Am 3. Mai 2024 ist zu. यह है। वह है।")) == 3
+    assert len(sentence_spans("Room no. 8 is in Hauptstr. 12, see Art. 5. Take max. 20 pcs. He said no. 3 left.")) == 4
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,16 @@ def test_every_way_to_ask_is_another_one_and_the_first_widen() -> None:
 @pytest.mark.parametrize(
     ("question", "added"),
     [
-        ("And her deputy?", " (Halden, founded)"), ("Since when?", " (Halden, founded)"),
-        ("How many are there?", " (Halden, founded)"), ("谁?", " (Halden, founded)"), ("How much is a chain?", ""),
-        ("How many parking spaces are there?", ""), ("Gibt es Parkplätze?", ""), ("长城有多长?", ""),
+        ("And her deputy?", " (Halden, founded, Ada King)"), ("Since when?", " (Halden, founded)"),
+        ("And the street?", " (Halden, founded, Ada King)"), ("And in Bern?", " (Halden, founded)"),
+        ("When?", " (Halden, founded, Ada King)"), ("Und wer ist Hauswart?", " (Halden, founded)"),
+        ("How many are there?", " (Halden, founded, Ada King)"), ("谁?", " (Halden, founded, Ada King)"),
+        ("How much is a chain?", ""), ("How many parking spaces are there?", ""), ("Gibt es Parkplätze?", ""), ("长城有多长?", ""),
     ],
 )  # fmt: skip
 def test_a_question_of_a_chat_takes_up_what_was_named_only_where_it_refers_to_it(question: str, added: str) -> None:
-    assert standalone_question(question, ["Who founded Halden?", "Ada did."]) == question + added
+    turns = ["Who founded Halden?", "Ada King did. [1]", "thank you", "You are welcome."]
+    assert standalone_question(question, turns) == standalone_question(question, turns[:2]) == question + added
 
 
 def test_where_no_way_is_left_it_says_so() -> None:

@@ -20,13 +20,9 @@ FACTS = (
     ("Staff", "{1} people work at the {0} all year round.", "How many people work at the {0}?", "count"),
     ("Leadership", "The {0} is run by {1}, who came from the coast.", "Who runs the {0}?", "person"),
     ("Prices", "A day ticket for the {0} costs {1} euros.", "What does a day ticket for the {0} cost?", "price"),
-    (
-        "Contact",
-        "Lost property of the {0} is kept in room {1}.",
-        "In which room does the {0} keep lost property?",
-        "room",
-    ),
-)
+    ("Contact", "Lost property of the {0} is kept in room {1}.",
+     "In which room does the {0} keep lost property?", "room"),
+)  # fmt: skip
 FILLERS = (
     "Visitors are asked to leave bicycles at the gate.",
     "The roof was repaired after the storm, with help from the neighbours.",
@@ -58,13 +54,11 @@ def write(rng: random.Random, path: Path, title: str, told: list[tuple[str, str]
         told = [(head, " ".join(rng.sample([sentence, rng.choice(FILLERS)], 2))) for head, sentence in told]
     if path.suffix == ".md":
         shown = {"sections": "\n## {0}\n\n{1}\n", "paragraphs": "\n{1}\n", "list": "- {1}\n"}[layout]
-        path.write_text(
-            f"# {title}\n\n![build](https://x.example/b.svg)\n\n" + "".join(shown.format(*each) for each in told)
-        )
+        head = f"# {title}\n\n![build](https://x.example/b.svg)\n\n"
+        path.write_text(head + "".join(shown.format(*each) for each in told))
     elif path.suffix == ".html":
-        shown = {"sections": "<h2>{0}</h2><p>{1}</p>", "paragraphs": "<p>{1}</p>", "list": "<ul><li>{1}</li></ul>"}[
-            layout
-        ]
+        html = {"sections": "<h2>{0}</h2><p>{1}</p>", "paragraphs": "<p>{1}</p>", "list": "<ul><li>{1}</li></ul>"}
+        shown = html[layout]
         body = "".join(shown.format(*each) for each in told)
         menu = "<nav><a href=/>Home</a> <a href=/a>About</a></nav><script>var tracking = 1;</script>"
         path.write_text(f"<html><head><title>{title}</title></head><body>{menu}<h1>{title}</h1>{body}</body></html>")
@@ -172,18 +166,13 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("What does a dog pay on the ferry?", "4.50"),
-        ("When does the ferry Sorrel depart?", "09:15"),
-        ("What is the telephone number of Larch Valley Ferries?", "555 0142"),
-        ("Which Python does tidemark need?", "3.10"),
-        ("On which port does the server of tidemark listen?", "8421"),
-        ("How many seats does the room Heron have?", "14"),
-        ("Wann wurde die Sternwarte gegründet?", "1887"),
-        ("Wer leitet die Sternwarte?", "Hürlimann"),
-        ("Combien coûte le billet pour la boulangerie ?", "12,50"),
-        ("Qui dirige la boulangerie ?", "Éloïse"),
+        ("What does a dog pay on the ferry?", "4.50"), ("When does the ferry Sorrel depart?", "09:15"),
+        ("What is the telephone number of Larch Valley Ferries?", "555 0142"), ("Wer leitet die Sternwarte?", "Hürlimann"),
+        ("Which Python does tidemark need?", "3.10"), ("On which port does the server of tidemark listen?", "8421"),
+        ("How many seats does the room Heron have?", "14"), ("Wann wurde die Sternwarte gegründet?", "1887"),
+        ("Combien coûte le billet pour la boulangerie ?", "12,50"), ("Qui dirige la boulangerie ?", "Éloïse"),
     ],
-)
+)  # fmt: skip
 def test_documents_are_quoted_in_their_language_without_what_is_around_them(
     question: str, answer: str, services: Services
 ) -> None:

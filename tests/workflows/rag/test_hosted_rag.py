@@ -111,15 +111,11 @@ async def test_the_sample_answers_until_documents_are_read_in_and_then_nobody_as
 @pytest.mark.parametrize(
     "given",
     [
-        {},
-        {"question": 3},
-        {"question": "why", "store": "/etc"},
-        {"question": "why", "history": "because"},
-        {"question": "why", "max_retry_count": -1},
-        {"question": "why", "where": {"documents": ["/etc"]}},
+        {}, {"question": 3}, {"question": "why", "store": "/etc"}, {"question": "why", "history": "because"},
+        {"question": "why", "max_retry_count": -1}, {"question": "why", "where": {"documents": ["/etc"]}},
         {"question": "why", "where": {"after": "soon"}},
     ],
-)
+)  # fmt: skip
 def test_unusable_input_is_refused_before_anything_runs(hosted, given):
     with pytest.raises(InputError):
         hosted.run(given, {}, "r")

@@ -13,7 +13,7 @@ from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import terms
 from loopwright.workflows.rag import ask
 from loopwright.workflows.rag.answer.citations import cite, is_row
-from loopwright.workflows.rag.answer.reader import extract_answer
+from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.answer.units import shown, units_of
 from loopwright.workflows.rag.nodes.prompting import numbered
@@ -109,6 +109,16 @@ def test_a_row_is_one_statement_and_a_sign_in_a_path_makes_none() -> None:
     text = "Room: 204\nPrinter: HL\nToner: 55X"
     row = Evidence(id="1", document_id="/C#/ink.csv#7", title="ink", heading="ink", text=text)
     assert cite("Toner 55X goes into the HL in room 204 [1].", [row]).sentences
+    assert extract_answer("Is toner 55X in room 204?", [replace(row, text=f"{text}\nAt: Wallstr. 12")]).short.endswith(
+        "12"
+    )
+    # The names of columns are in all rows, and tell none from another.
+    other = replace(row, id="2", document_id="/C#/ink.csv#8", text="Room: 7\nPrinter: LX\nToner: 9")
+    both = extract_answer("Which room has a printer with ink toner?", [row, other])
+    assert not both.short and both.confidence >= ANSWERED and other.text in both.text
+    open_now = [replace(each, text=f"{each.text}\nWorks: no") for each in (row, other)]
+    assert extract_answer("Which room has a printer with ink toner that works?", open_now).confidence < ANSWERED
+    assert extract_answer("Which room has a printer with ink toner?", [row]).short
     asked, lower = "Which toner goes into the printer HL of room 204?", replace(row, text=text.lower())
     assert extract_answer(asked, [row]).confidence == extract_answer(asked, [lower]).confidence
     assert is_row(row) and not is_row(replace(row, document_id="/C#/ink.md"))
@@ -119,6 +129,27 @@ def test_of_a_faq_the_answer_is_quoted_and_of_a_list_what_stands_under_all_the_h
     faq = "How do I book a boat?\nCall the office.\nHow do I cancel a boat?\nWrite to the harbour two days before."
     assert extract_answer("How do I book a boat?", passages(faq)).short == "Call the office."
     assert not extract_answer("How do I book a boat?", passages(f"{faq[:63]}{'Go. ' * 150}")).text.endswith("boat? [1]")
+    leaflet = (
+        "1. What Velt is used for\n\nIt is used against hives. It works at once.\n\n2. Food and alcohol\n\nIt can be taken "
+        "with or without a meal. Avoid alcohol.\n\nCosts and repairs\n\nThe pump broke in May. It cost 90 euros to mend."
+    )
+    gate = "Keys\n\nAsk Bo. He has them.\n\nGates\n\nNorth Mill Lane\n\nThe gate code is 4711\n\n- Shut the gate\n- Feed Rex"
+    chair = "Ada Lind is the new chair\n\nShe takes over in May. The old chair stays on the board."
+    rent = "Die Miete liegt bei 850 Euro."
+    bleach = "Do not mix bleach with vinegar\n\nThe fumes are toxic. Open the windows."
+    for text, question, short in ((gate, "What is the gate code?", "The gate code is 4711"),
+                                  (chair, "Who is the new chair?", chair[:25]),
+                                  (bleach, "What must I not mix with bleach?", ""),
+                                  (f"Die Miete ist im Voraus fällig. {rent}", "Wie viel ist die Miete?", rent)):  # fmt: skip
+        assert extract_answer(question, passages(text)).short == short
+    assert extract_answer("Which keys are there in Mill Lane?", passages(gate)).confidence < ANSWERED
+    for question, short in (
+        ("What is Velt used for?", "It is used against hives."), ("Is alcohol with Velt food?", "Avoid alcohol."),
+        ("What did the pump that broke in May cost?", "It cost 90 euros to mend."),
+    ):  # fmt: skip
+        assert extract_answer(question, passages(leaflet)).short == short
+    warranty = replace(passages("Three years in all. For hotels it is one.")[0], heading="How long is the warranty?")
+    assert extract_answer("How long is the warranty?", [warranty]).short == warranty.text
     listed = "# Contacts\n\n## Berlin\n### Phone\n- 030 111\n\n## Hamburg\n### Phone\n- 040 222\n\n## 3.1.4\n- News\n"
     assert extract_answer("Phone of Hamburg?", passages(listed)).short.endswith("040 222")
     asked = ("3.1.4", "1.3.4", "3.1.40")

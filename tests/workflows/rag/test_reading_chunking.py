@@ -21,14 +21,8 @@ _TEXTS = st.lists(_WORDS, max_size=60).map(" ".join) | st.text(max_size=300)
 
 
 def document(text: str, sections: tuple[Section, ...] = ()) -> ReadDocument:
-    return ReadDocument(
-        id="/a/b.txt",
-        title="B",
-        digest="0",
-        date=datetime(2024, 1, 1, tzinfo=UTC),
-        text=text,
-        sections=sections or (Section(start=0, end=len(text)),),
-    )
+    parts, date = sections or (Section(start=0, end=len(text)),), datetime(2024, 1, 1, tzinfo=UTC)
+    return ReadDocument(id="/a/b.txt", title="B", digest="0", date=date, text=text, sections=parts)
 
 
 @st.composite

@@ -142,15 +142,9 @@ def member(path: Path, name: str) -> bytes:
 
 def test_structure_in_order(tmp_path: Path):
     blocks = [
-        "Before.",
-        (1, "Cities"),
-        THAI,
-        [["City", "People"], ["กรุงเทพ", "8\nmillion"]],
-        (2, "More"),
-        CHINESE,
-        (1, "End"),
-        INJECTION,
-    ]
+        "Before.", (1, "Cities"), THAI, [["City", "People"], ["กรุงเทพ", "8\nmillion"]],
+        (2, "More"), CHINESE, (1, "End"), INJECTION,
+    ]  # fmt: skip
     path = make_docx(
         tmp_path / "a.docx", blocks, title="Places", modified=datetime(2022, 5, 6, 7, 8), keywords="asia, cities; asia"
     )

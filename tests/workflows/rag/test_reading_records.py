@@ -31,7 +31,9 @@ def test_jsonl_records_with_everything(tmp_path: Path):
         "id": "t1", "title": "A talk", "text": f"  {THAI}\n{CHINESE} ", "date": "2024-02-03T10:00:00+01:00",
         "tags": ["python", "graphs", "python"],
     }  # fmt: skip
-    path = make_jsonl(tmp_path / "talks.jsonl", [record, {"text": "second"}])
+    path = make_jsonl(
+        tmp_path / "talks.jsonl", [record, {"subject": "A", "relation": "has", "object": 3, "text": "second"}]
+    )
     (first, second), problems = read(path)
     assert not problems
     assert first.id == f"{path.as_posix()}#t1"
@@ -40,7 +42,7 @@ def test_jsonl_records_with_everything(tmp_path: Path):
     assert first.tags == ("python", "graphs")
     canonical = json.dumps(record, sort_keys=True, separators=(",", ":"))
     assert first.digest == hashlib.sha256(canonical.encode()).hexdigest()
-    assert second.id == f"{path.as_posix()}#2" and second.title == "2"
+    assert second.id == f"{path.as_posix()}#2" and (second.title, second.text, second.names) == ("2", "second", ())
     assert second.date == datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
@@ -160,18 +162,6 @@ def test_triples_are_documents_of_a_sentence_each(tmp_path: Path):
     assert found[0].id == f"{path.as_posix()}#2"
     assert found[0].names == ("Marie Curie", "Warsaw")
     assert [problem.split(": ")[0][-2:] for problem in problems] == ["#5"]
-
-
-def test_jsonl_mixes_triples_and_texts(tmp_path: Path):
-    rows = [
-        {"subject": "กรุงเทพ", "relation": "เป็นเมืองหลวงของ", "object": "ประเทศไทย", "id": "same"},
-        {"id": "same", "text": "a text"},
-        {"subject": "A", "relation": "has", "object": 3, "text": "text wins"},
-    ]
-    found, problems = read(make_jsonl(tmp_path / "m.jsonl", rows))
-    assert keys(found) == ["same", "3"]
-    assert found[0].names and not found[1].names and found[1].text == "text wins"
-    assert len(problems) == 1 and "#same: an earlier record" in problems[0]
 
 
 def test_lists_in_an_object_hold_records_and_the_rest_is_one(tmp_path: Path):

@@ -9,13 +9,14 @@ __all__ = ["KnowledgeStore", "open_store"]
 _STANDSTILL = 60_000  # milliseconds after which who stands still in a transaction locks out the others no longer
 
 
-def open_store(spec: str, *, create: bool = True, schema: str = "loopwright") -> KnowledgeStore:
+def open_store(spec: str, *, create: bool = True, schema: str = "loopwright", workflow: str = "") -> KnowledgeStore:
     """Open a knowledge store.
 
     Args:
         spec: A path that ends in ``.db`` or ``.sqlite``, or as for `loopwright.database.opening.open_database`.
         create: Whether a store that is missing is made; an empty file always becomes one.
         schema: Where it lies in PostgreSQL, if the address does not say.
+        workflow: Whose ``ingest`` makes it, for the message.
 
     Raises:
         ConfigError: If it is none of these.
@@ -26,7 +27,7 @@ def open_store(spec: str, *, create: bool = True, schema: str = "loopwright") ->
     database = open_database(
         # The extension pgvector may be in another schema; Supabase's is "extensions".
         spec, holds="a knowledge store", schema=schema, beside=", public, extensions", create=create, idle=_STANDSTILL,
-        missing="ingest documents first (`loopwright WORKFLOW ingest`)",
+        missing="ingest documents first" + (f" (`loopwright {workflow} ingest ...`)" if workflow else ""),
     )  # fmt: skip
     own = postgres.backend(database.name) if database.dialect == "postgresql" else sqlite.backend()
     return KnowledgeStore(database, own)

@@ -50,11 +50,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     """
 
     def __init__(self, database: Database, backend: Backend) -> None:
-        """Recognise the store, or make one where there is nothing.
-
-        Args:
-            database: The database; closed with the store.
-            backend: What this kind of database does in a way of its own.
+        """Recognise the store, or make one where there is nothing; the database is closed with it.
 
         Raises:
             StoreError: If the database fails, holds something else, or a store of another version.
@@ -102,12 +98,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             return {row[0]: row[1] for row in connection.execute(wanted)}
 
     def documents(self, where: Filter | None = None, *, limit: int | None = None) -> list[Document]:
-        """The documents, by id.
-
-        Args:
-            where: Which of them.
-            limit: At most how many; None for all.
-        """
+        """The documents, all or those that a filter lets through, by id; at most so many as the limit, if any."""
         within = documents_within(self._backend, where or Filter())
         wanted = select(*DOCUMENT_COLUMNS).where(within).order_by(DOCUMENT.c.id).limit(limit)
         with self._reading() as connection:
@@ -128,10 +119,8 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def search_text(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
         """The passages with any of the words, by how often, how rare and where they stand; best first, ties by id.
 
-        Args:
-            query: Words; signs and operators in it mean nothing.
-            k: At most how many.
-            where: The passages of which documents count. How rare a word is, is told from all passages.
+        Signs and operators in the query mean nothing. How rare a word is, is told from all passages, whatever the
+        filter lets through.
         """
         terms = query_terms(query)
         if not terms or k < 1:
@@ -146,11 +135,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     ) -> list[Hit]:
         """The passages with the most similar vectors by cosine, best first, ties by id; exact, never approximate.
 
-        Args:
-            vector: What to compare with, shape (dimensions,), of any length.
-            k: At most how many.
-            where: The passages of which documents count.
-            model: The embedding model that the vector comes from.
+        The vector has the shape (dimensions,) and any length, and comes from the embedding model.
 
         Raises:
             StoreError: If the model's other vectors have another shape.
@@ -187,9 +172,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def put_vectors(self, model: str, vectors: Sequence[tuple[Passage, NDArray[np.float32]]]) -> None:
         """Store the vectors of passages as they were embedded; of those that are gone or changed by now, none.
 
-        Args:
-            model: The embedding model that they come from.
-            vectors: Passages as they were embedded, and their vectors, shape (dimensions,), of any length.
+        The vectors come from the model, have the shape (dimensions,) and any length, each with its passage as embedded.
 
         Raises:
             StoreError: If a vector has another shape than the model's others, or a number that is not finite.
@@ -225,10 +208,8 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def revision(self, within: float = 0.0) -> int:
         """A number that grows with every change of documents, by whichever process; vectors do not count.
 
-        What was derived from the documents is made anew when it has grown.
-
-        Args:
-            within: Seconds for which a change by another process may go unseen.
+        What was derived from the documents is made anew when it has grown. A change by another process may go unseen
+        for ``within`` seconds.
         """
         known, now = self._revision, monotonic()
         if known is not None and now - known[0] < within:

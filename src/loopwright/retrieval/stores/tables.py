@@ -142,14 +142,9 @@ def document_row(document: Document) -> dict[str, Any]:
 
 def document_of(row: Sequence[Any]) -> Document:
     """A document from its columns `DOCUMENT_COLUMNS`."""
-    return Document(
-        id=row[0],
-        title=row[1],
-        digest=row[2],
-        date=None if row[3] is None else moment(row[3]),
-        tags=tuple(json.loads(row[4])),
-        kept=row[5],
-    )
+    id, title, digest, dated, tags, kept = row
+    date = None if dated is None else moment(dated)
+    return Document(id=id, title=title, digest=digest, date=date, tags=tuple(json.loads(tags)), kept=kept)
 
 
 def add(connection: Connection, contributions: Sequence[Contribution]) -> list[tuple[int, Passage]]:

@@ -25,11 +25,7 @@ INVISIBLE = re.compile(
 
 
 def clean_text(raw: str, limit: int) -> str:
-    """One line of plain text.
-
-    Args:
-        raw: What a search engine gave: it may hold tags, entities and invisible characters.
-        limit: The most characters to keep.
+    """One line of plain text, of what a search engine gave: it may hold tags, entities and invisible characters.
 
     Returns:
         The text without any of these, with single spaces, cut between words where there are spaces.

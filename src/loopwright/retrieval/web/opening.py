@@ -38,11 +38,7 @@ class WebSearch(Protocol):
     """Names the engine in logs and messages."""
 
     async def search(self, query: str, k: int = 5) -> list[Evidence]:
-        """Search the web once; nothing is repeated here.
-
-        Args:
-            query: What to look for, in any language.
-            k: The most results; the engine's own limit may be lower.
+        """Search the web once, in any language, for at most ``k`` results; the engine's own limit may be lower.
 
         Returns:
             The engine's excerpts as plain text, without markup and invisible characters, best first; the id of each is

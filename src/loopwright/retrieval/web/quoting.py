@@ -45,11 +45,8 @@ def quote_untrusted(text: str, *, source: str) -> str:
     r"""Fence a text that others wrote, for a prompt.
 
     Nothing is taken out. Look-alikes of the fence and speaker marks of chat templates get other brackets, control,
-    direction and hidden characters become ``\u{..}``, and both are counted in the log.
-
-    Args:
-        text: The text.
-        source: Where it comes from, for example an address or a title; may be untrusted too.
+    direction and hidden characters become ``\u{..}``, and both are counted in the log. The name of the source, an
+    address or a title, may be untrusted too.
 
     Returns:
         A sentence that says that it is data, and the text between two marks.

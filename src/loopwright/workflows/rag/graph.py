@@ -93,13 +93,10 @@ def build_graph(
     nodes: Mapping[str, Callable[..., Any]] | None = None,
     **compile_options: Any,
 ) -> BoundedGraph:
-    """Build and compile the workflow.
+    """Build and compile the workflow, of the embedded configuration and its services where no others are given.
 
-    Args:
-        config: The configuration; by default the embedded one.
-        services: The models, the knowledge store and the web search; by default those of the configuration.
-        nodes: Other functions for some of the nodes.
-        **compile_options: As for LangGraph's ``compile``, for example ``checkpointer``.
+    Nodes are other functions for some of the graph's; the options are those of LangGraph's ``compile``, for example
+    ``checkpointer``.
 
     Returns:
         The compiled graph, proven bounded. Its nodes are async: run it with `loopwright.arun` or ``ainvoke``.
@@ -139,12 +136,8 @@ def build_graph(
 
 def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePolicy]:
     """The policy of every node."""
-    settings, pipeline = config.rag, config.pipeline
-    waits: dict[str, Any] = {
-        "initial_wait": pipeline.retry.initial_wait,
-        "factor": pipeline.retry.factor,
-        "max_wait": pipeline.retry.max_wait,
-    }
+    settings, pipeline, retry = config.rag, config.pipeline, config.pipeline.retry
+    waits: dict[str, Any] = {"initial_wait": retry.initial_wait, "factor": retry.factor, "max_wait": retry.max_wait}
     backend = Retry(on=_passes, retries=settings.limits.backend_error, name=BACKEND, **waits)
     k = settings.retrieval.k
     passages = max(k.one_hop, k.multi_hop, k.comparison)

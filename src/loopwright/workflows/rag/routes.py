@@ -51,8 +51,7 @@ def wish_after_answer(state: GraphState) -> AfterAnswer:
 def decide_to_generate(state: GraphState) -> RouteDecision:
     """Wish and bound in one: answer, ask in other words, or fall back to the web when that is used up.
 
-    Args:
-        state: Reads ``documents`` (the relevant ones), ``retry_count`` and ``max_retry_count``.
+    Reads ``documents`` (the relevant ones), ``retry_count`` and ``max_retry_count``.
     """
     if state.get("documents"):
         return RouteDecision.ANSWER_GENERATION
@@ -66,8 +65,7 @@ def decide_to_generate(state: GraphState) -> RouteDecision:
 def grade_generation_vs_context_and_question(state: GraphState) -> RouteDecision:
     """Wish and bound in one: accept the answer, write it anew, or ask in other words.
 
-    Args:
-        state: Reads ``answer_grade``, ``retry_count``, ``max_retry_count`` and ``regeneration_count``.
+    Reads ``answer_grade``, ``retry_count``, ``max_retry_count`` and ``regeneration_count``.
 
     Returns:
         `USEFUL` also where a bound is reached: the run then ends with its best effort, and its status says so.

@@ -81,7 +81,7 @@ class Answer(Frozen):
     sentences: tuple[Sentence, ...] = ()
     """The answer's sentences."""
     citations: tuple[Citation, ...] = ()
-    """What is cited, by number."""
+    """What is cited, by number; behind that, of the quotes of rules, what stands around them in the same files."""
     abstained: bool = False
     """Whether it says that the sources do not answer the question."""
     removed_citations: int = Field(default=0, ge=0)

@@ -350,11 +350,7 @@ def _file_name(identity: str) -> str:
 
 
 def ask(question: str, **options: Unpack[AskOptions]) -> RagResult:
-    """Answer one question.
-
-    Args:
-        question: The question.
-        **options: See `AskOptions`.
+    """Answer one question, with the options that `AskOptions` describes.
 
     Returns:
         The answer with its citations, and how honest an end it is.

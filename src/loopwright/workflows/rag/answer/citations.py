@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import UNSPACED, fold, terms
@@ -45,6 +46,7 @@ _DENIES = re.compile(
 )
 _SOMETIMES = re.compile(r"\b(?:if|when(?:ever)?|wenn|falls|sofern|si|se non|quand|cuando|quando)\b")
 _YES_OR_NO = re.compile(r"^\W{0,9}(?:yes|no|ja|nein|oui|non|si)\s*[,.:;!–—-]\s*")
+_SHARED = ("title", "document_id", "heading", "page", "origin")
 _NEARLY = 0.8
 _HOLDS_ALONE = 0.5
 _HOLDS_TOGETHER = 0.25
@@ -71,19 +73,11 @@ class CitationList:
             if (citation.evidence_id, citation.start, citation.end) == (evidence.id, start, end):
                 return citation.number
         number = len(self.citations) + 1
-        cited = Citation(
-            number=number,
-            evidence_id=evidence.id,
-            quote=evidence.text[start:end],
-            start=start,
-            end=end,
-            title=evidence.title,
-            document_id=evidence.document_id,
-            heading=evidence.heading,
-            page=evidence.page,
-            origin=evidence.origin,
+        shared: dict[str, Any] = {name: getattr(evidence, name) for name in _SHARED}
+        quote = evidence.text[start:end]
+        self.citations.append(
+            Citation(number=number, evidence_id=evidence.id, quote=quote, start=start, end=end, **shared)
         )
-        self.citations.append(cited)
         return number
 
 

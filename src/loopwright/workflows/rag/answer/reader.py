@@ -10,13 +10,13 @@ import numpy as np
 
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
-from loopwright.retrieval.text import UNSPACED, fold, terms
+from loopwright.retrieval.text import STOP_WORDS, UNSPACED, fold, terms
 from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.answer.citations import CitationList, is_row, marked
-from loopwright.workflows.rag.answer.units import Unit, plain_text, shown, units_of
+from loopwright.workflows.rag.answer.units import Unit, has_cells, plain_text, shown, units_of
 from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, said_by_length, wanted
-from loopwright.workflows.rag.question.words import subjects
+from loopwright.workflows.rag.question.words import informative_terms, subjects, terms_of
 from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
 QUOTES = 3
@@ -50,9 +50,14 @@ _TELLS = re.compile(r"[.!。]$|:\s+\S")
 # Fitted on which run of a passage holds the answer: how much a run says counts beside what it shares of what is asked.
 _MORE = 0.24
 _CODE = 200
+# Sentences nearer than this, in shares of what is asked, are one short answer together, if it is no longer than that.
+_NEAR = 0.05
+_DECIDES = 200
+# What stands for kinds of things that their looks tell surely, among the words of a question; a name may be any word.
+_PLAIN = frozenset({"<date>", "<sum>"})
 _ADDS = 0.05
+_YES_NO = frozenset("yes no ja nein oui non true false".split())
 _CODE_WEIGHT = 0.25
-_VERSION = re.compile(r"\b\d+(?:\.\d{1,2}){2,}\b(?!\.\d)")
 _POINTS = re.compile(r"[\W\d]*\[[^\[\]\n]+\]\([^()\s]+\.\w+(?:#[\w-]*)?\)")
 _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
@@ -124,8 +129,10 @@ def extract_answer(
     compares = complexity_of(question) is Complexity.COMPARISON
     counted = quotes if compares else quotes[:1]
     numbers = (term for term in words if any(map(str.isdigit, term)))
-    lacks = {*_VERSION.findall(question)}.difference(*(quote.above.union(*quote.found) for quote in counted))
-    if lacks or any(all(term not in quote.holds for quote in counted) for term in numbers):
+    same = any(_names_no_row(words, quote, evidence) for quote in quotes[:1])
+    apart = any(_is_beside(question, words, quote) for quote in quotes[:1])
+    apart = apart or (same and not _asks_all(words, groups[0], evidence))
+    if apart or any(all(term not in quote.holds for quote in counted) for term in numbers):
         confidence *= ANSWERED
     abstained = not quotes or confidence < FITS
     listed = CitationList()
@@ -133,11 +140,14 @@ def extract_answer(
     # What only comes nearest is short, or a table would be shown whole.
     groups = [group[:QUOTES] if not sure and is_row(group[0].evidence) else group for group in groups]
     leads = [LEAD, *([LEAD if sure else LEAD // 2] * QUOTES)]
-    sentences = tuple(_sentence(words, group, listed, lead) for group, lead in zip(groups, leads, strict=False))
+    said = [_sentences(words, group, listed, lead, sure) for group, lead in zip(groups, leads, strict=False)]
     # Beside what is sure only what says more of what is asked, or is compared; the others are there to be looked at.
     every = compares or not sure
-    told = [sentence for sentence, adds in zip(sentences, _added(words, quotes), strict=True) if adds or every]
+    told = [each for part, adds in zip(said, _added(words, quotes), strict=True) if adds or every for each in part]
     text = "\n\n".join(map(marked, told))
+    # So is what stands around: it is no part of the text.
+    for quote in (quote for group in groups for quote in group):
+        listed.add(quote.evidence, *quote.span)
     if abstained:
         nearest = f" The nearest passages:\n\n{text}" if text else ""
         text = f"The documents do not answer this question.{nearest}"
@@ -145,12 +155,36 @@ def extract_answer(
         text = f"The documents may not answer this question. What comes nearest:\n\n{text}"
     return Answer(
         text=text,
-        short=_decisive(words, quotes[0]) if sure else "",
-        sentences=() if abstained else sentences,
+        short=_decisive(words, quotes[0]) if sure and not same else "",
+        sentences=() if abstained else tuple(each for part in said for each in part),
         citations=tuple(listed.citations),
         abstained=abstained,
         confidence=round(confidence, 4),
     )
+
+
+def _is_beside(question: str, words: Mapping[str, Asked], quote: _Quote) -> bool:
+    """Whether a quote has nothing of the kind that is asked for, as a sum, nor one of the words that say most."""
+    lacks = words.keys() - quote.holds
+    said = {term: words[term].weight for term in informative_terms(question) if term in words}
+    most = max(said.values(), default=0.0)
+    return not lacks.isdisjoint(_PLAIN) and any(said.get(term, 0.0) > most / 2 for term in lacks)
+
+
+def _names_no_row(words: Mapping[str, Asked], quote: _Quote, evidence: Sequence[Evidence]) -> bool:
+    """Whether a row has words of the question in the names of its columns alone, which the others have too."""
+    row = quote.evidence
+    others = [each.title for each in evidence if is_row(each) and each.id != row.id and _file(each) == _file(row)]
+    told = [line.partition(": ")[2] or line for line in row.text.splitlines()]
+    told += [row.title] * (row.title not in others)
+    return is_row(row) and bool(others) and not held_of(words, terms_of(" ".join(told)))
+
+
+def _asks_all(words: Mapping[str, Asked], group: Sequence[_Quote], evidence: Sequence[Evidence]) -> bool:
+    """Whether all rows of a small table are quoted, and have all of the question, and not as what is so or not."""
+    rows = [each for each in evidence if _file(each) == _file(group[0].evidence)]
+    cells = {fold(line.rpartition(": ")[2]) for row in rows for line in row.text.splitlines()}
+    return len(rows) == len(group) and words.keys() - STOP_WORDS <= group[0].holds and cells.isdisjoint(_YES_NO)
 
 
 def _ranked(
@@ -235,21 +269,38 @@ def _file(evidence: Evidence) -> str:
     return file_and_key(evidence.document_id)[0] if is_row(evidence) else evidence.document_id or evidence.id
 
 
-def _sentence(words: Mapping[str, Asked], group: Sequence[_Quote], listed: CitationList, lead: int) -> Sentence:
-    """What is quoted of one file as one sentence, in the order in which it stands there.
+def _sentences(
+    words: Mapping[str, Asked], group: Sequence[_Quote], listed: CitationList, lead: int, sure: bool
+) -> list[Sentence]:
+    """What is quoted of one file, each with its citation, best first; what is not sure in the order in which it stands.
 
     Shown is what answers of the best quote, and half as much of those that hold more of the question, or are rows
-    beside a row; the rest stands in their citations.
+    beside a row, which are one sentence. What stands under another heading than the best is shown under its own, and so
+    is the best, where its heading tells what it does not: a word of the question, or a number, which may be a date.
     """
-    placed: list[tuple[_Quote, str]] = []
+    first, told = group[0], list[tuple[_Quote, str]]()
+    several = len({quote.evidence.heading for quote in group}) > 1
     for quote, adds in zip(group, _added(words, group), strict=True):
-        run = _best_run(words, quote.units, quote.found, lead if quote is group[0] else lead // 2)
-        placed.append((quote, shown(quote.evidence.text, quote.units[run]) if adds or is_row(quote.evidence) else ""))
-    placed.sort(key=lambda each: (each[0].evidence.document_id, each[0].evidence.start))
-    return Sentence(
-        text="\n\n".join(said for _, said in placed if said),
-        citations=tuple(listed.add(quote.evidence, *quote.span) for quote, _ in placed),
-    )
+        passage, row = quote.evidence, is_row(quote.evidence)
+        # What lacks a number of the question that the best has says it of something else.
+        if not row and (not adds or any(map(str.isdigit, "".join(first.holds - quote.holds)))):
+            continue
+        run = _best_run(words, quote.units, quote.found, lead if quote is first else lead // 2)
+        text = shown(passage.text, quote.units[run])
+        heading = next((each for each in passage.heading.split(" > ")[::-1] if not (row or has_cells(each))), "")
+        new = {*terms_of(heading)}.difference(*quote.found[run])
+        tells = any(term in words or any(map(str.isdigit, term)) for term in new)
+        apart = passage.heading != first.evidence.heading or (several and not sure)
+        known = {fold(line) for line in (passage.title, *text.splitlines())}
+        if heading and fold(heading) not in known and (apart or (tells and quote is first)):
+            text = f"{heading}{'' if heading[-1] in '?!:.' else ':'}\n\n{text}"
+        told.append((quote, text))
+    if not sure or is_row(first.evidence):
+        told.sort(key=lambda each: (each[0].evidence.document_id, each[0].evidence.start))
+    cited = tuple(listed.add(quote.evidence, *quote.span) for quote, _ in told)
+    if is_row(first.evidence):
+        return [Sentence(text="\n\n".join(text for _, text in told), citations=cited)]
+    return [Sentence(text=text, citations=(number,)) for number, (_, text) in zip(cited, told, strict=True)]
 
 
 def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
@@ -258,8 +309,8 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     What stands in the headings counts as one more mention, however often it stands there: all passages of a document
     have its title, so that it tells documents apart and not what is said in them.
     """
-    texts = [[*terms(each.text), *kinds_in(each.text)] for each in passages]
-    above = [set(terms(f"{each.title} {each.heading}")) for each in passages]
+    texts = [[*terms_of(each.text), *kinds_in(each.text)] for each in passages]
+    above = [{*terms_of(f"{each.title} {each.heading}")} for each in passages]
     code = [Counter(term for part in _beside_text(each) for term in terms(part)) for each in passages]
     counted = [
         {term: count - (1 - _CODE_WEIGHT) * of[term] for term, count in (Counter(text) + Counter(headings)).items()}
@@ -284,30 +335,37 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     """The run of units with the most weight of the question that is short enough, as long as it can be."""
     text = passage.text
     headings = {fold(each) for each in (passage.title, *passage.heading.split(" > "))}
-    every = units_of(text, passage.heading) or (Unit(0, len(text)),)
+    # A row is one statement, whatever the number of its fields.
+    is_one = is_row(passage) and len(text) <= LENGTH
+    every = (not is_one and units_of(text, passage.heading)) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     said = {unit: plain_text(text[unit.start : unit.end]) for unit in every}
-    units = [unit for unit in every if _TELLS.search(said[unit]) or fold(said[unit]) not in headings] or every
+    # Nor is the entry of a contents, which stands again over its section.
+    again = {fold(said[unit]) for unit in every if unit.leads}
+    kept = (unit for unit in every if unit.leads or fold(said[unit]) not in again)
+    units = [unit for unit in kept if _TELLS.search(said[unit]) or fold(said[unit]) not in headings] or every
     # What answers a question, or stands under headings, says it of what that asks or they name.
     before, trail = list[str](), dict[int, str]()
     for unit in units:
         before.append(" ".join(trail.values()))
         here = text[unit.start : unit.end]
-        mark = re.match(r"#{1,6}(?=\s)", here) if unit.kind != "code" else None
-        level = len(mark[0]) if mark else 7  # below any heading
+        # A line that stands alone ends what a heading without a mark is over, even where it may be none.
+        alone = here[-1:].isalnum() and (text[: unit.start][-2:] or "\n\n") == text[unit.end :][:2] == "\n\n"
+        level = _level(here) if unit.leads else 7 if alone else 8
         trail = {at: line for at, line in trail.items() if at < level} | ({level: here} if unit.leads else {})
     found = [
-        {*_said(f"{unit.above} {lead} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
+        {*terms_of(f"{unit.above} {lead} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
         for unit, lead in zip(units, before, strict=True)
     ]
-    above = _said(f"{passage.title} {passage.heading}")
+    above = {*terms_of(f"{passage.title} {passage.heading}")}
     run = _best_run(words, units, found, LENGTH)
     return _Quote(passage, units[run], found[run], above, held_of(words, above.union(*found[run])))
 
 
-def _said(text: str) -> set[str]:
-    """The words of a text, and its versions, each of which is one number."""
-    return {*terms(text), *_VERSION.findall(text)}
+def _level(heading: str) -> int:
+    """Below any heading with a mark stands one without, and below that what asks, or leads to the next."""
+    mark = re.match(r"#{1,6}(?=\s)", heading)
+    return len(mark[0]) if mark else 8 if heading[-1] in "?:？：" else 7
 
 
 def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence[set[str]], length: int) -> slice:
@@ -341,21 +399,41 @@ def share_of(words: Mapping[str, Asked], held: Collection[str]) -> float:
 
 
 def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
-    """The unit of what is shown with the most of the question's weight, most of all of what the headings do not say.
+    """The unit of what is quoted with the most of the question's weight, most of all of what the headings do not say.
 
-    One that says no more than the question and the headings is none, unless there is no other.
+    One that says no more than the question and the headings is none, unless there is no other; nor is one without what
+    is asked for, as a sum, where another has it. Where others say nearly as much, it is all of these, where they stand
+    together and are short, or nothing.
     """
-    above = _closeness(words, quote.above)
+    # Of a few passages even the common words are rare, and decide nothing.
+    words = {term: asked for term, asked in words.items() if term not in STOP_WORDS} or words
+    texts = [quote.evidence.text[unit.start : unit.end] for unit in quote.units]
+    own = [{*terms_of(text), *kinds_in(text)} for text in texts]
+    levels = [_level(text) if unit.leads else 9 for unit, text in zip(quote.units, texts, strict=True)]
+    above = quote.above.union(*(found for found, level in zip(own, levels, strict=True) if level < 7))
+    said, total = _closeness(words, above), sum(asked.weight for asked in words.values())
+    asked_for = _PLAIN & words.keys()
 
-    def weight(place: int) -> tuple[bool, bool, float, float, bool]:
-        unit, found = quote.units[place], quote.found[place]
-        sure, new = _closeness(words, found), not found <= words.keys() | quote.above
-        more = sum(asked.weight * max(0.0, sure[term] - above[term]) for term, asked in words.items())
-        tells = bool(_TELLS.search(quote.evidence.text[unit.start : unit.end]))
-        return not unit.leads, new, more, share_of(words, held_of(words, found)), tells
+    def weight(place: int) -> tuple[bool, bool, bool, float, bool]:
+        sure, held = _closeness(words, own[place]), held_of(words, quote.found[place])
+        new = not quote.found[place] <= words.keys() | quote.above
+        more = sum(asked.weight * max(0.0, sure[term] - said[term]) for term, asked in words.items())
+        tells = bool(_TELLS.search(texts[place]))
+        return levels[place] > 8, asked_for <= held, new, more / total + share_of(words, held), tells
 
-    best = quote.units[max(range(len(quote.units)), key=weight)]
-    return re.sub(r"^(?:[*•]\s+|[-+]\s+(?!\d))", "", plain_text(quote.evidence.text[best.start : best.end]))
+    weights = [*map(weight, range(len(texts)))]
+    *kind, most, _ = max(weights)
+    # What has no mark and more of the question, and says more than it, may be a statement as well as a heading.
+    least = share_of(words, held_of(words, own[weights.index(max(weights))]))
+    for level, text, found in zip(levels, texts, own, strict=True):
+        told = found - STOP_WORDS - words.keys() - quote.above
+        if level == 7 and told and not text[0].isdigit() and share_of(words, held_of(words, found)) > least:
+            return ""
+    near = [n for n, each in enumerate(weights) if [*each[:3]] == kind and each[3] >= most - _NEAR]
+    short = quote.evidence.text[quote.units[near[0]].start : quote.units[near[-1]].end]
+    if len(near) > 1 and (near[-1] - near[0] >= len(near) or len(short) > _DECIDES):
+        return ""
+    return re.sub(r"^(?:[*•]\s+|[-+]\s+(?!\d))", "", plain_text(short))
 
 
 def _confidence(signs: Sequence[float], logit: float | None) -> float:

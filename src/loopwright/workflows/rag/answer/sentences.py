@@ -12,12 +12,18 @@ _THAI_LENGTH = 60
 FULL_LINE, _SURELY_FULL = 50, 80
 # What says whether a sentence ends lies near: with all of a long text at each line it would take quadratic time.
 _AROUND = 200
-_ITEM = re.compile(r"(?:[-*•]|\d+[.)]) ")
+ITEM = re.compile(r"(?:[-*•]|\d+[.)]) ")
 _NUMBERED = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
 _BREAK = re.compile(rf"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[!?{STOPS}]++(?!\[)[」』”’）)]*|[{STOPS}]|\n\s*\n|\n")
 # "am 3. Mai 2024".
 _DAY = re.compile(r"(?<!\d)\d\d?$")
 _MONTH = re.compile(r"(?:J[aä]n|Feb|März|Apr|Mai|Ju[nl]i|Aug|Sept|Okt|Nov|Dez)(?:uar|ner|ruar|il|ust|ember|ober)?\b")
+# What is one only before a number: "compartment no. 8", "in Abs. 2"; after other words "no." ends a sentence.
+_NUMBERED_BY = re.compile(
+    r"(?:\b(?i:room|compartment|flat|apartment|house|plot|unit|gate|item|account|invoice|order|page|seat|locker) no"
+    r"|(?:[\d(,;§]|\b(?i:see|in|of|to|at|and|or|per|under|siehe|gemäß|nach|laut|und|oder|von|bis)) "
+    r"(?:A(?:rt|pp)|Tab|Ref|(?i:nos|abs|sec|ch|cl|para?|ziff|kap|abb|eq|bd))|\b(?i:max|min|tel|ext|apt)|[Ss]tr)$"
+)
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"
     r"|ca|c|approx|est|Inc|Ltd|Co|Corp|dept|Dept|Mt|Ft|Ave|Blvd|al|viz|incl|[Ee]\.g|[Ii]\.e|etc|lit|b|d|r|né|née|Nr|bzw|z\.B"
@@ -60,7 +66,7 @@ def _line_ends_sentence(text: str, start: int, end: int) -> bool:
     if "\n" in text[start + 1 : end]:
         return True
     before, after = text[max(0, start - _AROUND) : start].rstrip(" "), text[end : end + _AROUND].lstrip(" ")
-    if not (before[-1:].isalnum() or before[-1:] in ",;`)-‐") or _ITEM.match(after):
+    if not (before[-1:].isalnum() or before[-1:] in ",;`)-‐") or ITEM.match(after):
         return True
     if after[:1].islower():
         return False
@@ -76,8 +82,9 @@ def _is_no_end(text: str, start: int, end: int) -> bool:
         return True
     if text[start] != ".":
         return False
-    last = text[max(0, start - 12) : start]
-    if _NUMBERED.search(last) or (_DAY.search(last) and _MONTH.match(after)):
+    last = text[max(0, start - 20) : start]
+    numbers = after[0].isdigit() and _NUMBERED_BY.search(last)
+    if numbers or _NUMBERED.search(last) or (_DAY.search(last) and _MONTH.match(after)):
         return True
     # "in the U.S. The" ends a sentence, "U.S. Navy" does not: what follows an abbreviation decides.
     if not _ABBREVIATION.search(last):

@@ -8,7 +8,7 @@ from html import unescape
 from itertools import groupby
 from typing import Literal
 
-from loopwright.workflows.rag.answer.sentences import FULL_LINE, sentence_spans
+from loopwright.workflows.rag.answer.sentences import FULL_LINE, ITEM, STOPS, sentence_spans
 
 Kind = Literal["text", "code", "row"]
 """How a unit is shown: as text, within a fence, as the row of a table."""
@@ -17,6 +17,12 @@ MOST_LINES = 16
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 _BARRED = re.compile(r"\s*\|(.*)\|\s*")
+# What statements have and headings have not: a number within, a verb; not "What it is", "2.1 Use", "Section 3 Rent".
+_STATES = re.compile(
+    r"(?i)(?!(?:\d[\d.)]*\s+)?(?:wh|how|if|wie|was|wer|wann|wo|comment|qu))(?:(?:(?:\w+|§)\s)?\d[\d.)]*\s+(?-i:[A-ZÄÖÜ]))?+.*?"
+    r"(?:\S\D*\d|\b(?:is|are|was|were|has|have|can|will|must|never|costs?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|ist|sind|war|hat|kostet|est|sont|es)\b)"
+)
 _RULER = re.compile(r"[|\s:+=-]*-{3,}[|\s:+=-]*")
 _LINE_BREAK = re.compile(r"[ \t]*\n(?![ \t]*(?:\n|[-*+•>#|] ?|\d+[.)] ))[ \t]*")
 # Marks of headings and quotes; images; labels and fences of directives, as Sphinx and its kin write them in Markdown.
@@ -139,9 +145,18 @@ def _prose(text: str, lines: Sequence[tuple[int, int]], begun: str) -> Iterator[
             yield from (Unit(*row, "row", header) for row in rows[bool(header) and not within :])
         else:
             start = part[0][0]
-            for left, right in sentence_spans(prose := text[start : part[-1][1]]):
-                leads = prose[left] == "#" or prose[right - 1] in "?:？："
+            spans = [(0, 0), *sentence_spans(prose := text[start : part[-1][1]]), (len(prose), len(prose))]
+            for (_, before), (left, right), (after, end) in zip(spans, spans[1:], spans[2:], strict=False):
+                line, first = prose[left:right], not before or prose[before:left].count("\n") > 1
+                leads = line[0] == "#" or line[-1] in "?:？：" or (first and _is_heading(line, prose[after:end]))
                 yield Unit(start + left, start + right, leads=leads)
+
+
+def _is_heading(line: str, below: str) -> bool:
+    """Whether what begins a paragraph is a line without a stop over sentences or a list, as headings of a text are."""
+    short = len(line) < FULL_LINE and "\n" not in line and ": " not in line and line[-1].isalnum()
+    over = below[-1:] in f".!?…:{STOPS}" if ITEM.match(line) or not ITEM.match(below) else True
+    return short and not _STATES.match(line) and bool(below) and over and line[0] not in "-*•"
 
 
 def has_cells(line: str) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.protocols import Reranker
 from loopwright.retrieval.records import Evidence
-from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.answer.reader import ANSWERED, held_of, share_of
 from loopwright.workflows.rag.question.forms import asked_words, corrected, lexicon_of
+from loopwright.workflows.rag.question.words import terms_of
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Grade
 
 _RELEVANT = 0.2
@@ -27,7 +27,7 @@ def grade_passage(
     Returns:
         Relevant with a fifth of the weight of what is asked, irrelevant with less than a twentieth, between them a tie.
     """
-    found = set(terms(f"{evidence.title} {evidence.heading} {evidence.text}"))
+    found = {*terms_of(f"{evidence.title} {evidence.heading} {evidence.text}")}
     lexicon = lexicon or lexicon_of([evidence])
     asked = [asked_words(text, lexicon) for text in ([question] if query is None else [question, query])]
     score = max(share_of(words, held_of(words, found)) for words in asked)

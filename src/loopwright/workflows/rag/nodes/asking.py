@@ -101,11 +101,8 @@ async def query_transformation(state: GraphState, services: Services | None = No
     """Ask in other words, and count it.
 
     A chat model that repeats a query that was tried already gives way to the rules; where these have nothing new
-    either, the same query comes again, and the loop notices that.
-
-    Args:
-        state: Reads ``question``, ``queries``, ``failures`` and ``retry_count``.
-        services: The configuration and the chat model; by default rules alone.
+    either, the same query comes again, and the loop notices that. Read are ``question``, ``queries``, ``failures`` and
+    ``retry_count``; without services rules alone ask.
 
     Returns:
         ``query``, ``queries``, ``retry_count`` plus one, and why it was wanted in ``failures``. What was found so far

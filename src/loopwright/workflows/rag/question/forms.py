@@ -9,9 +9,9 @@ from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import LETTER, STOP_WORDS, UNSPACED, fold, terms
-from loopwright.workflows.rag.question.words import IN_PARENTHESES, informative_terms, without_particles
+from loopwright.workflows.rag.question.words import IN_PARENTHESES, VERSION, informative_terms, without_particles
 
-_WORD = re.compile(f"{LETTER}+")
+_WORD = re.compile(rf"v?{VERSION.pattern}|{LETTER}+")
 # "company's", "they're"; of "don't" the negation stays.
 _ENDING = re.compile(r"['’](?:s|re|ve|ll|m|d)\b|(?<=n)['’]t\b")
 _WORD_AND_NUMBER = re.compile(r"\b(?:([^\W\d_]{2,})(\d+)|(\d+) ?([^\W\d_]+))\b")
@@ -43,9 +43,17 @@ _LETTERS = r"[^\W\d_]"
 _COUNT = r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen)\b)"
 _MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|märz|mai|okt|dez|fév|avr|juin|juil|août){_LETTERS}*+"
 _DAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_CURRENCY = (
+    "(?i:EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD|THB|Rs|kr|zł|pounds?|euros?|dollars?|francs?|franken"
+    "|cents?|pence|rupees?|yen|baht)"
+)
 _VERB = "(?:do|does|did|is|are|was|were|has|have|had|will|would|can|should|must)"
 _KINDS = {
-    "<name>": (r"who|whom|whose|wer|wem|wen|qui|qui[eé]n", rf"\b[A-Z]{_LETTERS}+ (?:[a-z]{{1,3}} )?[A-Z]{_LETTERS}+"),
+    "<name>": (
+        r"who|whom|whose|wer|wem|wen|qui|qui[eé]n",
+        rf"\b(?!(?:The|An?|D(?:er|ie|as|en|em|es)|Eine?|L(?:e|a|es|os|as)|El|Une?)\b)"
+        rf"[A-Z]{_LETTERS}+ (?:[a-z]{{1,3}} )?[A-Z]{_LETTERS}+",
+    ),
     "<date>": (
         rf"when(?= {_VERB}\b|\W*$)|(?:know|say) when"
         r"|(?:what|which) (?:date|day|month|year)s?|date of|how soon|wann|quand|cu[aá]ndo",
@@ -53,8 +61,10 @@ _KINDS = {
     ),
     "<sum>": (
         rf"how much(?= (?:money|{_VERB})\b|\W*$)|what (?:do|does|did) .*(?:cost|charge|pay)"
-        r"|wie ?viel|combien|cu[aá]nto",
-        r"[£$€¥]\s?\d|\d\s?(?:[£$€¥%]|(?i:pounds?|euros?|dollars?|per ?cent|EUR|USD|GBP|CHF)\b)",
+        r"|wie ?viel (?:ist|sind|beträgt|macht)|combien (?:est|fait|ça)|cu[aá]nto (?:es|son)"
+        r"|(?:wie ?viel|combien|cu[aá]nto)\b.*\b(?:kost|zahl|co[uû]t|paie|paye|pag|cuesta|vale)\w*",
+        rf"(?:[£$€¥฿₠-⃀]|(?<![^\W_]){_CURRENCY})\W{{0,3}}\d"
+        rf"|\d(?:[.,][-–]+)?\s?(?:[%£$€¥฿₠-⃀]|{_CURRENCY}(?![^\W_])|(?i:per ?cent\b))",
     ),
 }
 _COUNTED = re.compile(rf"{_COUNT}(?: ({_LETTERS}{{3,}}))(?: ({_LETTERS}{{3,}}))?", re.IGNORECASE)
@@ -94,7 +104,7 @@ def asked_words(question: str, lexicon: Lexicon) -> Mapping[str, Asked]:
     said = said_by_length(question, lexicon)
     for part in [*asking, *parts, question]:
         for word in _WORD.findall(_ENDING.sub(" ", fold(without_particles(_parted(part, lexicon))))):
-            for term in terms(word):
+            for term in VERSION.findall(word) or terms(word):
                 if term not in found and (asked := _asked(word, term, lexicon, word in said)).weight > 0:
                     share = (1 if part in asking else _ASIDE) * said.get(word, 1)
                     found[term] = replace(asked, weight=asked.weight * share, rarity=asked.rarity * share)
@@ -180,8 +190,8 @@ def _asked(word: str, term: str, lexicon: Lexicon, strange: bool) -> Asked:
 
 
 def _rarity(word: str) -> float:
-    # English says nothing of numbers, nor of pieces of scripts without spaces.
-    return rarity(word) if word.isalpha() and not UNSPACED.search(word) else 1.0
+    # English says nothing of numbers, nor of pieces of scripts without spaces; a version is a name.
+    return rarity(word) if (word.isalpha() and not UNSPACED.search(word)) or VERSION.search(word) else 1.0
 
 
 def _weight(word: str, term: str, lexicon: Lexicon) -> float:

@@ -37,6 +37,9 @@ _SIDES = re.compile(
 IN_PARENTHESES = re.compile(r"\(([^()]*+)\)\W*$")
 """What stands in parentheses at the end, as what is meant by a question of a chat does."""
 
+VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d{1,2}){2,}(?!\d|\.\d)")
+"""A version, as 3.1.4: one number, and not three."""
+
 MAX_READ = 1000
 """The most characters of a question that the rules read; some of their patterns take quadratic time."""
 
@@ -63,6 +66,11 @@ def keywords(text: str) -> list[str]:
 def informative_terms(text: str) -> list[str]:
     """The comparable terms of the words that carry meaning, each once, in order."""
     return list(dict.fromkeys(term for word in keywords(text) for term in terms(word) if term not in ASKING_WORDS))
+
+
+def terms_of(text: str) -> list[str]:
+    """The comparable terms of a text, and its versions."""
+    return [*terms(text), *VERSION.findall(text)]
 
 
 def normal_form(text: str) -> frozenset[str]:

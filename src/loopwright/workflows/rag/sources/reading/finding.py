@@ -39,13 +39,8 @@ def read_source(
     """Read the documents of a file, one after the other.
 
     A JSONL or CSV file is read record by record as the documents are taken, so that its size does not matter for
-    memory.
-
-    Args:
-        path: The file; its extension says what it is, and its content must agree.
-        limits: The bounds.
-        on_problem: Told of each record that is left out, and of each detail (an unreadable date, a broken front matter)
-            that had to be ignored; by default they are logged as warnings.
+    memory. The extension says what a file is, and its content must agree. ``on_problem`` is told of each record that is
+    left out, and of each detail (unreadable date, broken front matter) that had to be ignored; else they are warnings.
 
     Returns:
         The documents, in the file's order.
