@@ -79,6 +79,10 @@ def test_a_persons_sessions_are_listed_with_time_and_room() -> None:
     assert draft.status == "answered" and draft.text.startswith("Ana Reis has 2 sessions:")
     assert set(draft.referenced_ids) == {"speakers:7", "sessions:17", "sessions:23"}
     records = {record.id: record for record in (SOURDOUGH, OVENS, ANA)}
+    by = asked(person="Ana Reis")
+    else_by = by.filters.model_copy(update={"exclude": asked(room="Cellar").filters.include})
+    rest = list_answer(by.model_copy(update={"filters": else_by}), {"sessions": [hit(SOURDOUGH, 1.0)]}, Known())
+    assert rest.text.startswith("I left out what is in Cellar. What I found with Ana Reis:")
     alone = list_answer(asked(SPEAKERS, topic="ovens"), {"speakers": [hit(ANA, 0.9)]}, Known(records=records))
     assert "“Ovens of the north” (Sat 4 May, 10:30-11:00 (30 min), Cellar)" in alone.text
 
@@ -94,7 +98,8 @@ def test_counts_ends_and_clashes_are_computed() -> None:
     days = {"day": {"2024-05-05": 3, "2024-05-04": 1}}
     most = computed("most", *two, by="day", outcomes=[outcome(4, counts=days)])
     assert most.startswith("Sunday 5 May has the most: 3 sessions; Saturday 4 May 1.")
-    assert computed("longest", hit(SOURDOUGH, 1.0)).startswith("The longest:")
+    longest = computed("longest", hit(SOURDOUGH, 1.0), outcomes=[outcome(2)])
+    assert longest.startswith("The longest:") and "more" not in longest
     assert computed("clash", *two).startswith("They overlap:")
     assert computed("clash", hit(SOURDOUGH, 1.0), hit(SUNDAY, 1.0)).startswith("They do not clash")
     known = Known(limit=1, outcomes=[outcome(1, [each]) for each in two])

@@ -7,7 +7,8 @@ from embedders import WordEmbedder
 
 from loopwright.errors import DocumentError
 from loopwright.retrieval.stores import open_store
-from loopwright.workflows.assistant.schemas import Table
+from loopwright.workflows.assistant.schemas import PlannedQuery, Table
+from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import current
 from loopwright.workflows.assistant.sources.ingesting import embed_all, ingest
 
@@ -42,6 +43,10 @@ def test_only_what_changed_is_stored(files):
         catalogue = current(store)
         assert [record.title for record in catalogue.of_table(Table.SPEAKERS)] == ["Bo Li"]
         assert catalogue.records["sessions:oats"].start.hour == 12
+        schedule.write_text(SCHEDULE.replace("Abstract", "Status").replace("Porridge for everyone", "cancelled"))
+        ingest(store, schedule)
+        found = [Search(store).run(PlannedQuery(table=Table.SESSIONS, query_text=text)).hits for text in ("oats", "")]
+        assert ["Cancelled: Oats" in str(hits) for hits in found] == [True, False]
 
 
 def test_tables_whose_file_is_not_given_stay(files):

@@ -3,7 +3,7 @@
 import csv
 import json
 import tempfile
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from loopwright.errors import DocumentError
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.reading.markup import plain_text
 from loopwright.workflows.assistant.sources.reading.schedules import read_schedule, read_table
-from loopwright.workflows.assistant.sources.reading.times import clock_of, date_of
+from loopwright.workflows.assistant.sources.reading.times import clock_of, date_of, duration_of
 from loopwright.workflows.assistant.sources.sample import sample_folder
 from loopwright.workflows.assistant.sources.storing import contribution_of
 
@@ -62,7 +62,7 @@ Odd,,,2026-05-09,soon,,Yard,,,
 Off,,,2026-05-09,15:00,,Yard,,,,Cancelled
 """
     schedule = read_schedule(written(tmp_path, "Bread Days.csv", content), time_zone="Europe/Lisbon")
-    rye, night, again, odd = (record for record in schedule.records if record.table == Table.SESSIONS)
+    rye, night, again, odd, off = (record for record in schedule.records if record.table == Table.SESSIONS)
     assert schedule.info.title == "Bread Days"
     assert (schedule.info.start, schedule.info.end) == (date(2026, 5, 8), date(2026, 5, 9))
     assert (rye.id, again.id) == ("sessions:rye", "sessions:rye-2")
@@ -74,8 +74,9 @@ Off,,,2026-05-09,15:00,,Yard,,,,Cancelled
     assert odd.start is None
     assert schedule.problems == (
         "Bread Days.csv, line 5: 'Odd': 'soon' is no time of day; write it as HH:MM; it was kept without a time",
-        "Bread Days.csv, line 6: 'Off' is cancelled and was left out",
+        "Bread Days.csv, line 6: 'Off' is cancelled; its name alone was kept",
     )
+    assert (off.title, off.start, off.fields) == ("Cancelled: Off", None, {"status": ("cancelled",)})
     assert (*rye.values("speaker"), *night.values("speaker")) == ("Ana Só (Mill, Oven)", "Bo Li", "Bo Li", "Cy Ma")
 
 
@@ -88,14 +89,16 @@ DAYS = {"rooms": [{"id": 7, "name": "Oven"}], **{day: [{"name": "Rye", "speaker"
     [
         ("a.json", json.dumps(ALL)),
         ("b.json", json.dumps(DAYS)),
+        ("d.csv", "Vortrag;Title (Dr/Prof);Referent/in;Referent/in (Firma);Beginn;Dauer (h);Ort;Place (seats);Telefon\n" + "\n".join(f'{title};Dr;"{who}";Bread;Fr, 8. Mai 2026 um 10 Uhr;0:45 h;Oven;40;+49 170 1' for who, title in (("Ana Só; Bo Li", "Rye"), ("Ana Só", "Oats")))),
         ("c.csv", "Name,Talk title,Date/Time,Room\n" + "\n".join(f"{who},{title},2026-05-08 10:00-10:45,Oven" for who, title in (("Ana Só; Bo Li", "Rye"), ("Ana Só", "Oats and barley"), ("Bo Li", "Old oats")))),
     ],
 )  # fmt: skip
-def test_a_session_is_the_same_from_every_shape_of_a_table(tmp_path, name, content):
+def test_a_session_is_the_same_from_every_shape_of_a_table(tmp_path, caplog, name, content):
     rye, *others = read_schedule(written(tmp_path, name, content), time_zone="UTC").records
     assert [str(at) for at in (rye.start, rye.end)] == [f"2026-05-08 {at}:00+00:00" for at in ("10:00", "10:45")]
     assert rye.fields == {"day": ("2026-05-08",), "room": ("Oven",), "speaker": ("Ana Só", "Bo Li")}
     assert name != "b.json" or others[0].title == "Rye"  # of the other day
+    assert name != "d.csv" or "not used: Title (Dr/Prof), Referent/in (Firma), Place (seats), Telefon" in caplog.text
 
 
 def test_persons_whose_family_is_named_first_throughout_are_turned(tmp_path):
@@ -111,14 +114,16 @@ def test_persons_whose_family_is_named_first_throughout_are_turned(tmp_path):
             assert "|".join(name for each in read.records for name in each.values("speaker")) == persons
 
 
-def test_what_is_off_is_left_out_however_it_is_said(tmp_path):
+def test_what_is_off_is_kept_by_its_name_and_what_was_only_proposed_left_out_however_it_is_said(tmp_path):
     off = ({"status": "Cancelled (ill)"}, {"state": "abgesagt"}, {"Cancelled": "yes"}, {"cancelled": True})
     off += ({"Cancelled": "Yes (ill)"}, {"Cancelled": "oui"}, {"Cancelled": "ja"})
+    proposed = ({"status": "rejected"}, {"state": "Withdrawn by speaker"}, {"status": "deleted"})
     on = ({"cancelled": False}, {"status": "not cancelled"}, {"status": "deleted scenes"}, {"Cancelled": "1-day"})
-    for status in (*off, *on):
+    for status in (*off, *proposed, *on):
         rows = [{"title": "Rye", "start": "2026-05-08T10:00Z", **more} for more in (status, {})]
         read = read_schedule(written(tmp_path, "a.json", json.dumps(rows)))
-        assert (len(read.records), len(read.problems)) == ((1, 1) if status in off else (2, 0))
+        told = ("Cancelled: Rye", "Rye") if status in off else ("Rye", "Rye")[status in proposed :]
+        assert (tuple(each.title for each in read.records), len(read.problems)) == (told, status not in on)
 
 
 def test_columns_whose_names_say_nothing_are_told_by_what_they_hold(tmp_path, caplog):
@@ -132,6 +137,10 @@ def test_columns_whose_names_say_nothing_are_told_by_what_they_hold(tmp_path, ca
     )
     assert read == named
     assert "read by what they hold" in caplog.text and "Spalte 4 as room" in caplog.text
+    told = ("Why rye takes it", "Porridge for us", "Beer, soup, bread")
+    rows = "".join(f"Talk {n};2026-05-08;{told[n]};+49 170 12 34 56 7{n};Eats no rye at all {n}\n" for n in range(3))
+    read = read_schedule(written(tmp_path, "a.csv", f"title;date;Worum es geht;Kontakt;Internal notes\n{rows}"))
+    assert tuple(each.texts["abstract"] for each in read.records) == told
 
 
 def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog):
@@ -179,19 +188,23 @@ def test_real_stands():
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("read", "expected", "texts"),
     [
-        ("2025-02-01", date(2025, 2, 1)), ("1.2.2025", date(2025, 2, 1)), ("13/2/2025", date(2025, 2, 13)),
-        ("2/13/2025", date(2025, 2, 13)), ("1 February 2025", date(2025, 2, 1)), ("Sat, Feb 1, 2025", date(2025, 2, 1)),
+        (date_of, date(2025, 2, 1), "2025-02-01|1.2.2025|1 February 2025|Sat, Feb 1, 2025|Sat 2025-02-01|1 feb 2025|Sa 1.2.2025|Samstag, 1. Feb. 2025|sam. 1er février 2025|1 de febrero de 2025|za 1 februari 2025"),
+        (date_of, date(2025, 2, 13), "13/2/2025|2/13/2025"),
+        (date_of, date(2025, 3, 4), "4. Mär. 2025|Di 4. Mrz 2025|mar. 4 mars 2025|mar 4 mar 2025|martedì 4 marzo 2025|Tues 4 March 2025"),
+        (clock_of, time(14, 30), "14:30|14.30|2:30 pm|14h30|14 h 30|14:30 Uhr"),
+        (clock_of, time(9), "9h|9 Uhr|9 heures|9am"),
+        (duration_of, timedelta(minutes=90), "90|1:30|01:30:00|90 Minuten|90'|1h30|1 h 30 min|1,5 h|1.5 hours|1 Std. 30 Min."),
     ],
 )  # fmt: skip
-def test_dates(text, expected):
-    assert date_of(text) == expected
+def test_dates_times_and_lengths(read, expected, texts):
+    assert {read(text) for text in texts.split("|")} == {expected}
 
 
-@pytest.mark.parametrize("text", ["1/2/2025", "32.1.2025", "February", "", "tomorrow", "25:00", "9", "13pm", "noon"])
+@pytest.mark.parametrize("text", "1/2/2025|Sa 1/2/2025|12. bis 13. Mai 2026|12-13 May 2026|26. und 28. Mai 2026|12. Mai|32.1.2025|February||tomorrow|25:00|9|13pm|noon|1.30 h".split("|"))  # fmt: skip
 def test_what_is_no_date_and_no_clock_is_refused(text):
-    for read in (date_of, clock_of):
+    for read in (date_of, duration_of if " h" in text else clock_of):
         with pytest.raises(ValueError):
             read(text)
 
@@ -212,27 +225,14 @@ def test_plain_text(raw, text):
     assert plain_text(raw) == text
 
 
-PRETALX = {
-    "schedule": {
-        "conference": {
-            "title": "Bread Days",
-            "days": [
-                {
-                    "date": "2026-05-08",
-                    "day_start": "2026-05-08T04:00:00+01:00",
-                    "rooms": {"Oven": [{"id": 1, "date": "2026-05-08T10:00:00+01:00", "duration": "00:45", "title": "Rye", "persons": [{"id": 7, "name": "Ana Só"}]}]},
-                }
-            ],
-        }
-    }
-}  # fmt: skip
+BAKED = {"id": 1, "date": "2026-05-08T10:00:00+01:00", "duration": "00:45", "title": "Rye", "persons": [{"id": 7, "name": "Ana Só"}]}  # fmt: skip
+DAY = {"date": "2026-05-08", "day_start": "2026-05-08T04:00:00+01:00", "rooms": {"Oven": [BAKED]}}
+PRETALX = {"schedule": {"conference": {"title": "Bread Days", "days": [DAY]}}}
 CSV = 'Title;Speakers;Start;Duration;Room;Languages\nRye;"Ana; Bo";2026-05-08 10:00;45;Oven;en\nOats;;8.5.2026 11:00;1:00;;\n'
 MARKDOWN = "# Programme\n\n## Rye\n\n- Speakers: Ana\n- Start: 2026-05-08 10:00\n\nWhy rye.\n\n| title | start |\n|---|---|\n| Oats | 2026-05-08 11:00 |\n"
 XML = "\n".join((sample_folder() / "schedule.xml").read_text(encoding="utf-8").splitlines()[:60])
 XML = XML[: XML.rindex("</event>")] + "</event></room></day></schedule>"
-JSON_LINES = (
-    '{"title": "Rye", "start": "2026-05-08T10:00", "speakers": ["Ana"]}\n{"title": "Oats", "date": "2026-05-08"}\n'
-)
+JSON_LINES = '{"title": "Rye", "start": "2026-05-08T10:00", "speakers": ["Ana"]}\n{"title": "Oats", "date": "2026-05-08"}\n'  # fmt: skip
 FILES = {
     "schedule.xml": XML, "schedule.json": json.dumps(PRETALX), "schedule.ics": ICAL, "schedule.csv": CSV,
     "schedule.md": MARKDOWN, "schedule.jsonl": JSON_LINES,

@@ -126,7 +126,7 @@ class Record(Frozen):
     texts: dict[str, str] = Field(default_factory=dict[str, str])
     """Facet -> what the record says of itself there; for example ``abstract``."""
     fields: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
-    """Field -> values to filter by: ``day`` (ISO date), ``room``, ``track``, ``type``, ``language``, ``speaker``."""
+    """Field -> values: ``day`` (ISO), ``room``, ``track``, ``type``, ``language``, ``speaker``, ``status`` (off)."""
     start: datetime | None = None
     """When it begins, with its time zone."""
     end: datetime | None = None

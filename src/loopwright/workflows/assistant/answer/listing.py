@@ -209,7 +209,7 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
     if question.query_mode == "profile" or (question.operation == "recommend" and not question.topic):
         return f"What may suit you{asked}:"
     persons = question.filters.values("person")
-    if len(persons) == 1 and not question.topic and len(question.filters.include) == 1:
+    if len(persons) == 1 and not (question.topic or question.filters.exclude) and len(question.filters.include) == 1:
         count = len(operating.sessions_in(told))
         return f"{plain(persons[0])} has {count} session{'s' * (count != 1)}:" if count else f"{plain(persons[0])}:"
     return f"What I found{asked}:"
@@ -300,7 +300,7 @@ def _further(found: Sequence[Found]) -> str:
 
 def _more(question: Question, told: Sequence[Found], known: Known) -> str:
     """What the list leaves out, as far as the search counted it."""
-    if question.topic or question.operation in ("most", "recommend", "clash", "compare"):
+    if question.topic or question.operation in ("most", "recommend", "clash", "compare", *_LEADS.keys() - {"now"}):
         return ""
     rest = sum(outcome.total for outcome in known.outcomes) - len(told)
     return f"And {rest} more: name a day, a time, a room or a topic to see others." if rest > 0 else ""

@@ -32,11 +32,8 @@ _UNCERTAIN = re.compile(r"[ \t\n\r\\]*(?:[\[【][^\]】\n]{0,400}[\]】]?)?\Z")
 async def generate_response(state: AssistantState, services: Services) -> dict[str, Any]:
     """Write the answer from what was found, and say what was not.
 
-    Reads ``question``, ``query_results`` and ``thinking_updates``.
-
-    Returns:
-        ``response_text``, ``referenced_ids`` (each was put before the writer and is cited), ``status``, and the answer
-        as a message.
+    Reads ``question``, ``query_results`` and ``thinking_updates``; gives ``response_text``, ``referenced_ids`` (each
+    was put before the writer and is cited), ``status``, and the answer as a message.
 
     Raises:
         ModelError: If the model writes nothing.
@@ -84,10 +81,7 @@ def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any
 async def evaluate(state: AssistantState, services: Services) -> dict[str, Any]:
     """Judge the answer: does it meet the question, how sure is it, do the cited records bear it out?
 
-    Reads ``question``, ``response_text``, ``referenced_ids`` and ``query_results``.
-
-    Returns:
-        ``evaluation`` and its scores.
+    Reads ``question``, ``response_text``, ``referenced_ids`` and ``query_results``; gives ``evaluation``, with scores.
     """
     if services.chat(EVALUATE) is None:
         return judged_by_rules(state, services)

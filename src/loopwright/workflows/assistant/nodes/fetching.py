@@ -34,10 +34,8 @@ _EMPTY: frozenset[Any] = frozenset({list, dict, str, int, bool})
 async def fetch_data(state: AssistantState, services: Services) -> dict[str, Any]:
     """Fetch what is known of the person and of the conversation.
 
-    Reads ``messages`` and ``user_context``.
-
-    Returns:
-        ``profile``, ``profile_needs_update`` and ``history``; and the keys that every question begins anew.
+    Reads ``messages`` and ``user_context``; gives ``profile``, ``profile_needs_update`` and ``history``, and the keys
+    that every question begins anew.
     """
     user = user_of(state)
     profile = given_profile(state)
@@ -97,10 +95,7 @@ async def update_profile(state: AssistantState, services: Services) -> dict[str,
 
     Who asks to forget everything is forgotten at once, with all conversations; that needs no model.
 
-    Reads ``messages``, ``user_context`` and ``profile``.
-
-    Returns:
-        ``profile``; and ``history`` where everything is forgotten.
+    Reads ``messages``, ``user_context`` and ``profile``; gives ``profile``, and ``history`` where all is forgotten.
     """
     question, user = question_of(state), user_of(state) or ""
     if forgets_all(question):

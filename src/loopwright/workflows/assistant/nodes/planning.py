@@ -98,11 +98,8 @@ class PlanReply(BaseModel):
 async def plan_queries(state: AssistantState, services: Services) -> dict[str, Any]:
     """Read the question and plan the searches.
 
-    Reads ``messages``, ``user_context``, ``profile`` and ``history``.
-
-    Returns:
-        ``question``, ``intent``, ``query_mode``, ``planned_queries``, and ``original_planned_queries``, a snapshot
-        that is set once.
+    Reads ``messages``, ``user_context``, ``profile`` and ``history``; gives ``question``, ``intent``, ``query_mode``,
+    ``planned_queries``, and ``original_planned_queries``, a snapshot that is set once.
     """
     question = _read(state, services)
     present = [table for table in Table if services.search.catalogue.of_table(table)]

@@ -16,10 +16,8 @@ from loopwright.workflows.assistant.state import AssistantState, asked_of, quest
 async def execute_queries(state: AssistantState, services: Services) -> dict[str, Any]:
     """Search what is planned; what earlier plans found is kept.
 
-    Reads ``planned_queries``, ``attempts`` and ``query_results``.
-
-    Returns:
-        ``outcomes``, ``query_results``, ``near_misses`` and ``attempts``.
+    Reads ``planned_queries``, ``attempts`` and ``query_results``; gives these two anew, ``outcomes`` and
+    ``near_misses``.
     """
     return await _searched(state, services, state.get("planned_queries") or [])
 
@@ -27,10 +25,8 @@ async def execute_queries(state: AssistantState, services: Services) -> dict[str
 async def check_results(state: AssistantState, services: Services) -> dict[str, Any]:
     """Judge what was found: not only whether it is something, but whether it is enough and near enough.
 
-    Reads ``question``, ``outcomes``, ``query_results``, ``planned_queries`` and ``retry_count``.
-
-    Returns:
-        ``retry_wanted`` (the wish alone), ``needs_retry`` (the wish where a retry is left), and ``zero_result_tables``.
+    Reads ``question``, ``outcomes``, ``query_results``, ``planned_queries`` and ``retry_count``; gives ``retry_wanted``
+    (the wish alone), ``needs_retry`` (the wish where a retry is left), and ``zero_result_tables``.
     """
     section, results = services.config.assistant, state.get("query_results") or {}
     # An empty plan says that nothing is left to try.
@@ -49,11 +45,9 @@ async def relax_and_retry(state: AssistantState, services: Services) -> dict[str
 
     All of the last plan if each brought enough, since then they were too weak.
 
-    Reads ``planned_queries``, ``outcomes``, ``attempts``, ``query_results`` and ``retry_count``.
-
-    Returns:
-        ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``retry_count`` one higher,
-        ``reflection_strategy``, and what `execute_queries` returns.
+    Reads ``planned_queries``, ``outcomes``, ``attempts``, ``query_results`` and ``retry_count``; gives
+    ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``retry_count`` one higher,
+    ``reflection_strategy``, and what `execute_queries` gives.
     """
     planned, attempts = state.get("planned_queries") or [], state.get("attempts") or []
     least = max(1, services.config.assistant.search.enough)
@@ -86,12 +80,9 @@ async def _searched(state: AssistantState, services: Services, queries: Sequence
 async def reflect_and_replan(state: AssistantState, services: Services) -> dict[str, Any]:
     """Look at what was searched and found, and plan what to search next.
 
-    Reads ``question``, ``planned_queries``, ``outcomes``, ``attempts`` and ``retry_count``.
-
-    Returns:
-        ``planned_queries`` (none equals an earlier one; empty if nothing is left to try), ``reflection_reasoning``,
-        ``reflection_strategy``, ``thinking_updates`` with one more, ``retry_count`` one higher, and
-        ``original_planned_queries`` where that is not set yet.
+    Reads ``question``, ``planned_queries``, ``outcomes``, ``attempts`` and ``retry_count``; gives ``planned_queries``
+    (none equals an earlier one; empty if nothing is left to try), ``reflection_reasoning``, ``reflection_strategy``,
+    ``thinking_updates`` with one more, ``retry_count`` one higher, and ``original_planned_queries`` if not set yet.
     """
     own = _by_rules(state, services)
     if services.chat(REFLECT_AND_REPLAN) is not None:

@@ -70,8 +70,8 @@ def _itself(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
         if held := [span_of(each) for each in own]:
             first, last = min(held)[0], max(ends for _, ends in held)
             told.append(f"On {_day(date.fromisoformat(day))} it goes from {clock_said(first)} to {clock_said(last)}.")
-    sessions, speakers = len(catalogue.of_table(Table.SESSIONS)), len(catalogue.of_table(Table.SPEAKERS))
-    told.append(f"It has {sessions} sessions and {speakers} speakers.")
+    sessions = sum(not each.values("status") for each in catalogue.of_table(Table.SESSIONS))
+    told.append(f"It has {sessions} sessions and {len(catalogue.of_table(Table.SPEAKERS))} speakers.")
     return tuple(filter(None, told))
 
 

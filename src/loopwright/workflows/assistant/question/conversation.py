@@ -88,7 +88,11 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     if sentence.language == "en":
         topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
         question = question.model_copy(update={"topic": topic})
-    return _resumed(question, before, cited, said, rest)
+    resumed = _resumed(question, before, cited, said, rest)
+    asked, known = ((each.operation, each.topic, each.filters, each.tables) for each in (resumed, before))
+    # What changes nothing was not understood: "and the day after?"
+    unread = [sentence.tokens[place].raw for place in reader.unlisted(sentence)] if asked == known else []
+    return resumed.model_copy(update={"unread": tuple(unread)})
 
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:

@@ -108,7 +108,7 @@ def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None) -> Non
 
 def _compound(word: str) -> tuple[str, str] | None:
     """A day and a part of it in one word, as in "zondagochtend"."""
-    for name in (*days(), *words("time", "tomorrow")):
+    for name in (*days(), *words("time", "today tomorrow")):
         if len(name) > 4 and word.startswith(name) and len(word) > len(name):
             rest = "" if word[len(name) :] in ("s", "'s") else word[len(name) :]
             part = next((part for part in PARTS if rest in words("time", part)), "morning" * (rest == "morgen"))
@@ -206,7 +206,8 @@ def clock_at(sentence: Sentence, place: int) -> tuple[int, int, int] | None:
             usual = (NOON, NOON) if word in MIDDAY else span
             return (*sentence.meals.get(word, usual), after)
     match = _CLOCK.fullmatch(word)
-    counts = sentence.is_any(after, words("things", "room sessions")) or sentence.match(place - 1, ("the", "one"))
+    nouns = words("things", "room sessions speakers") | words("grammar", "people")
+    counts = sentence.is_any(after, nouns) or sentence.match(place - 1, ("the", "one"))
     # "After 3 works for me" is of a time, but "about two clusters" and "about two-factor logins" are not.
     behind = (words("time", "before after at between to") | {"than", "las"}) - {"about"}
     timed = sentence.is_any(place - 1, behind) or sentence.says(after, "oclock")

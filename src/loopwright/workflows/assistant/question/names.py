@@ -83,6 +83,11 @@ class Names:
             self.otherwise.update(n for n in written if not any(whole[p] <= told for p in self.persons.get(n, ())))
         titled = Counter(term for record in catalogue.of_table(Table.EXHIBITORS) for term in set(terms(record.title)))
         self._stands = {term for term, count in titled.items() if count == 1 and share(term) < _USUAL}
+        others = (*catalogue.of_table(Table.EXHIBITORS), *catalogue.of_table(Table.ATTENDEES))
+        self.beside = {_phrase(each.title): each for each in others if each.title not in people}
+        """What an exhibitor or attendee is called, as words -> the record."""
+        held = (word for slot in ("room", "track", "type") for each in catalogue.values(slot) for word in _phrase(each))
+        self._held = _TIMES.union(self.persons, held)
         self._titled = [(frozenset(terms(record.title)), record) for record in sessions]
         self.titles = grouped((_squashed(record.title), record) for record in sessions)
         """Session's title, squashed -> the sessions that have it."""
@@ -118,6 +123,28 @@ class Names:
         """Whether a name stands in a question that one exhibitor alone has."""
         named = (each.word for each in sentence.tokens if each.raw[0].isupper() or share(each.word) < _USUAL / 10)
         return any(self._stands.intersection(terms(word)) for word in named)
+
+    def asked_beside(self, sentence: Sentence, first: int, last: int) -> Record | None:
+        """The exhibitor or attendee that some words name, where they can be none of the programme's own names."""
+        phrase = tuple(token.word.removesuffix("'s") for token in sentence.tokens[first:last])
+        record = self.beside.get(phrase)
+        if record is None or not sentence.free(first, last):
+            return None
+        around = {each.word.partition("'")[0] for each in (*sentence.tokens[:first], *sentence.tokens[last:])}
+        alone, named = len(phrase) == 1, _squashed(sentence.raw(first, last))
+        beside = any(sentence.named(n) for n in (first - 1, last) if 0 <= n < len(sentence))
+        known = phrase in self.rooms or named in self.titles or (alone and (beside or phrase[0] in self._held))
+        if known and not around & words("things", "exhibitors"):  # "where is the Bright stand?"
+            return None
+        # "Where is PostgreSQL?" asks for the stand, and "what about PostgreSQL?" for sessions that are about it.
+        placed = around & {"where", "who", "is", "are"} and around <= STOP_WORDS - {"there", "about", "what", "when"}
+        said = all(word in STOP_WORDS or self.said[word] for word in phrase)  # "anything on PostgreSQL?"
+        held = any(named in title for title in self.titles) or (said and around & words("things", "any some", "en"))
+        capital = all(each.raw[0].isupper() or each.word in STOP_WORDS for each in sentence.tokens[first:last])
+        capital &= any(map(sentence.named, range(first, last)))
+        common = max(max(map(share, terms(word)), default=1.0) for word in phrase)
+        lower = not capital and (said or common >= _USUAL / (10 if alone else 1))  # "all about bees"
+        return record if (placed and not (alone and lower)) or not (held or lower) else None
 
     def in_title(self, sentence: Sentence, place: int, kind: str) -> bool:
         """Whether a word for a kind is part of a subject, with the one before it: "solar panels", which is no panel."""
@@ -205,6 +232,24 @@ def read_titles(sentence: Sentence, names: Names) -> list[Record]:
                 sentence.take(first, last, "record")
                 break
     return found
+
+
+def read_beside(sentence: Sentence, names: Names) -> None:
+    """Read exhibitors and attendees who are named; where sessions are asked for, a name is what these are about."""
+    asking = words("things", "sessions") | SPEAKING - {"is", "does", "by", "when"}
+    said = (n for n, each in enumerate(sentence.tokens) if each.word in asking or _squashed(each.word) in names.types)
+    if any(not sentence.is_any(place + 1, ("to", "with")) for place in said):  # "can I talk to Yuki?"
+        return
+    for start, end in sentence.clauses():
+        for first, last in ((n, m) for n in range(start, end) for m in range(min(end, n + _LONGEST_TITLE), n, -1)):
+            if record := names.asked_beside(sentence, first, last):
+                # "I work at AgriBank, what should I see?" and "Ann wants to hear about bees" tell whose question it is.
+                tells = sentence.is_any(start, words("time", "person") | {"this"}) or sentence.word(first - 1) == "from"
+                tells = (tells and end - start < len(sentence)) or "about" in map(sentence.word, range(last, end))
+                if tells or _is_asker(sentence, first, last):
+                    sentence.take(start, last, "told")
+                else:
+                    sentence.ask(first, last, "record", record.id)
 
 
 def read_places(sentence: Sentence, names: Names) -> None:
@@ -373,7 +418,7 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
     most = max(votes.values(), default=0)
     if not any(_telling(sentence, other) for other in range(place, last)):
         return place + 1
-    if most == 1 and _is_asker(sentence, place):
+    if most == 1 and _is_asker(sentence, place, place + 1):
         sentence.take(place, place + 1, "told")
         return place + 1
     if most == 1 and not _alone(sentence, place, names):
@@ -419,10 +464,11 @@ def _telling(sentence: Sentence, place: int) -> bool:
     return not common or sentence.named(place)
 
 
-def _is_asker(sentence: Sentence, place: int) -> bool:
+def _is_asker(sentence: Sentence, place: int, last: int) -> bool:
     """Whether a name is that of who asks: "I'm Anna", "my name is Anna", "Anna here"."""
     called = sentence.says(place - 2, "named") and sentence.says(place - 1, "is")
-    return called or sentence.says(place - 1, "am") or sentence.word(place + 1) == "here"
+    presents = sentence.word(last) == "here" and not sentence.says(place - 1, "be")
+    return called or sentence.says(place - 1, "am") or presents
 
 
 def _alone(sentence: Sentence, place: int, names: Names) -> bool:

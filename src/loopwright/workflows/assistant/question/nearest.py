@@ -90,10 +90,11 @@ def nearest(sentence: Sentence, first: int, last: int, *, answered: float = 0.0)
 
 
 @cache
-def asked_with() -> frozenset[str]:
-    """The words, as terms, that people use to ask for records."""
-    asking = [texts for label, texts in _listed("examples").items() if label not in ("outside", "about", "help")]
-    return frozenset(_term(token.word) for texts in asking for text in texts for token in Sentence.of(text).tokens)
+def asked_with(*operations: Operation) -> frozenset[str]:
+    """The words, as terms, that people use to ask for records, or for one of some operations."""
+    labels = operations or [label for label in _listed("examples") if label not in ("outside", "about", "help")]
+    said = (token for label in labels for text in _listed("examples")[label] for token in Sentence.of(text).tokens)
+    return frozenset(_term(token.word) for token in said if not operations or token.raw not in MARKS)
 
 
 def _listed(name: str) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ OPENING = words("grammar", "opening")
 """Words that stand before what is named."""
 TIMES: frozenset[Slot] = frozenset({"day", "start", "end", "on"})
 """What is asked of times, whose denial `read_presence` reads."""
+_THINGS = words("things", "sessions thing", "en") | words("grammar", "relative")
 _MOST_BETWEEN = 6
 _READ = TIMES | {"correction", "told"}
 """What a cue may have been read as already: "no wait", "I can't be there before 1 pm"."""
@@ -105,8 +106,9 @@ def cue_at(sentence: Sentence, place: int) -> int:
             # "No, I am in the other building" and "no I meant Sunday" deny what was said before.
             told = any("," in each.gap or each.word == "i" for each in sentence.tokens[after : after + 1])
             idle |= phrase == ("nothing",) and sentence.is_any(after, ("going", "happening"))
-            # "We have no money for a studio" says what there is not.
-            idle |= phrase == ("no",) and (sentence.word(place - 1).endswith("'ve") or sentence.says(place - 1, "have"))
+            # "We have no money for a studio" says what there is not, and "talks that have no room" what is asked for.
+            has = sentence.says(place - 1, "have") and not sentence.is_any(place - 2, _THINGS)
+            idle |= phrase == ("no",) and (sentence.word(place - 1).endswith("'ve") or has)
             # "No domingo" is on Sunday in Portuguese, where Spanish has an article.
             idle |= phrase == ("no",) and sentence.language != "en" and sentence.is_any(after, ("sabado", "domingo"))
             return 0 if idle or (told and place == 0) or _of_oneself(sentence, place, after) else len(phrase)

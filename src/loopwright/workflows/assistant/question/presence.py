@@ -52,6 +52,10 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
                 odds[model.labels.index("unwanted")] = -inf  # who asks for a time wants it
             best = int(odds.argmax())
             before = model.labels[best] if odds[best] >= _SURE else "asked"
+            # "When can I leave on Sunday?" asks; a time in it may still be the one until which somebody stays.
+            asks = sentence.says(first, "wonders") and sentence.asks_at(first) and "NOT" not in said
+            if asks and all(span.condition.slot == "day" for span in spans):
+                before = "asked"
         if before == "asked":
             told = denying
         else:

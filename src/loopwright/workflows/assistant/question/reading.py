@@ -16,7 +16,7 @@ from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question import moments
 from loopwright.workflows.assistant.question import names as naming
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest, refused
-from loopwright.workflows.assistant.question.negation import asked_until, denied, unread
+from loopwright.workflows.assistant.question.negation import asked_until, cue_at, denied, unread
 from loopwright.workflows.assistant.question.presence import read_presence
 from loopwright.workflows.assistant.question.tokens import Sentence, Span, Token
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Slot, Table
@@ -41,13 +41,13 @@ SUBJECT = 0.9
 """The weight of a word that can be what a question is about, beside conditions; without any, half of it."""
 DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
-NAMED = 2.5
-"""The log-odds against that of a question which names a track, kind, person or session, as the programme has them."""
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
 _COUNTED: dict[str, str] = table("things")["counted"]
 """Word, in the singular -> what is counted or listed by it."""
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
+_TELLING = frozenset({"both", "each", "no", "not", "same", "than", "most", "only"})
+"""Small words that ask for something else than all there is."""
 _MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
 """What goes by the present moment -> what that moment is a limit of."""
 _PEOPLE, _SPOKEN = {"people", "persons"}, naming.SPEAKING - {"is", "does", "by", "when"}
@@ -91,6 +91,7 @@ class Reader:
             sentence.spans.append(Span(place, place + 1, named))
         elif _CHILDREN.search(text):
             return self.sentence(_CHILDREN.sub("children", text))
+        naming.read_beside(sentence, names)
         moments.read_days(sentence, names.days, self.now)
         self._meals(sentence)
         windows = moments.read_windows(sentence, names.days)
@@ -166,14 +167,9 @@ class Reader:
         """Read a question that stands alone."""
         sentence = self.last = self.sentence(text)
         near = self.operation(sentence)
-        operation, doubted = near.operation, self.doubted
+        operation, by = self._asked(sentence, near)
+        doubted, said = self.doubted, {token.word for token in sentence.tokens}
         wanted = moments.read_number(sentence) if operation in ("find", "recommend") else 0
-        said = {token.word for token in sentence.tokens}
-        # Those who come are in no programme, nor is the most popular talk.
-        guests = operation in ("count", "about", "most") and said & _PEOPLE and not said & _SPOKEN
-        by = self._by(sentence, operation)
-        if guests or (operation == "most" and not (by or sentence.spans or self.topic(sentence))):
-            operation = "outside"
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         # What made the operation be seen asks for it, and is no subject.
@@ -190,9 +186,9 @@ class Reader:
         spans, excluded = denied(sentence, lambda place: self._deniable(sentence, place))
         excluded = self._in_other_words(sentence, excluded)
         self._namesakes(sentence, spans, excluded)
-        tables = self.tables(sentence)
-        if tables == (Table.EXHIBITORS,) and operation in _MOMENTS:  # stands are there all day
-            operation = "find"
+        tables = self.tables(sentence, spans)
+        if {*tables} <= {Table.EXHIBITORS, Table.ATTENDEES} and operation not in ("count", "recommend"):
+            operation = "find"  # stands are there all day
         # Who names a session by its title asks for that one, whatever else is said.
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence, excluded)
         if operation == "recommend" and topic:
@@ -203,7 +199,8 @@ class Reader:
         now = operation == "now"
         unclear = now or operation == "find" or (operation == "most" and near.likeness < ALONE)
         if unclear and (whole or not topic) and (listed := self._listed(sentence)):
-            operation, by, topic, whole = "about", listed, "", False
+            people, topic, whole = listed == Table.SPEAKERS, "", False  # "who are the speakers?"
+            operation, by, tables = ("find", "", (Table.SPEAKERS,)) if people else ("about", listed, tables)
         by = "free room" if by == "room" and _asks_free(sentence) else by
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
@@ -213,7 +210,7 @@ class Reader:
         doubted |= whole and not plain and not any(marked)
         now |= by == "free room" and not (sentence.asks("day") or ("day" in said and said & {"all", "whole"}))
         filters = self._filters(sentence, "now" if now else operation, spans, excluded)
-        include, barred = filters.include, [span.condition for span in spans]
+        include, exclude, barred = filters.include, filters.exclude, [span.condition for span in spans]
         unwanted = [said for each in barred for said in (*each.values, each.said) if said]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
         clear = ("start", "on", "record", *(() if topic else ("room", "track", "type", "person")))
@@ -224,11 +221,14 @@ class Reader:
         kind = operation == "count" and not (by or sentence.asks("type") or said & words("things", "sessions thing"))
         unsaid = self.unread(sentence) if (kind or operation == "find") and not topic else []
         unsaid = [n for n in unsaid if not kind or sentence.is_any(n - 1, ("many", "of"))]  # "how many tutorials?"
-        if unsaid and all(each.slot == "day" or not (each.said or each.values) for each in include):
+        whole = all(each.slot == "day" or not (each.said or each.values) for each in include)
+        if unsaid and whole:
             # Plain words are no clear subject, but all of a day is no answer to them.
             places = [place for place in sentence.rest() if place in unsaid or self._belongs(sentence, place, unsaid)]
             topic = " ".join(sentence.tokens[place].raw for place in places)
             unsaid, doubted = [], True
+        elif whole and operation == "find" and not (topic or excluded or exclude or notes):
+            unsaid = self.unlisted(sentence)
         return Question(
             text=text,
             operation=operation,
@@ -259,6 +259,24 @@ class Reader:
             exclude += begun
         return Filters(include=include, exclude=exclude, without=tuple(dict.fromkeys(without)))
 
+    def _asked(self, sentence: Sentence, near: Near) -> tuple[Operation, str]:
+        """What of the programme's own is to be done, and what is counted, where it looks like an operation."""
+        operation, by = near.operation, self._by(sentence, near.operation)
+        said = {token.word for token in sentence.tokens}
+        counted = [n for n, each in enumerate(sentence.tokens) if _COUNTED.get(each.word.removesuffix("s")) == by]
+        talks = next((n for n in range(len(sentence)) if sentence.is_any(n, words("things", "sessions"))), inf)
+        if operation == "most" and any(n > talks or cue_at(sentence, n - 1) for n in counted):
+            return "find", ""  # "which talk has no room?", "which talk has the most speakers?"
+        # Those who come are in no programme, nor is the most popular talk.
+        guests = operation in ("count", "about", "most") and said & _PEOPLE and not said & _SPOKEN
+        if guests or (operation == "most" and not (by or sentence.spans or self.topic(sentence))):
+            return "outside", ""
+        subjects = {n: terms(sentence.word(n)) for n in self._subjects(sentence, ())} if operation == "outside" else {}
+        named = [sentence.word(n) for n, own in subjects.items() if asked_with("outside").isdisjoint(own)]
+        if self.names.titled(" ".join(named)):  # "how do I get rid of mites?"
+            operation, self.doubted = "find", True
+        return operation, by
+
     def operation(self, sentence: Sentence) -> Near:
         """What is to be done: the nearest example to any of the sentences, unless it looks like a search."""
         starts = [place for place in range(len(sentence)) if sentence.begins(place) or sentence.concludes(place)] or [0]
@@ -268,9 +286,7 @@ class Reader:
         found = [nearest(sentence, *each) for each in bounds]
         stand = self.names.has_stand(sentence) or self.asks_stands(sentence)
         self.at_stand = stand and any(near.operation == "outside" for near in found)
-        placed = sentence.asks("room") and sentence.asks("day", "start", "on")
-        if stand or placed or sentence.asks("person", "track", "type", "record"):  # that is the programme's
-            found = [nearest(sentence, *each, answered=inf if stand else NAMED) for each in bounds]
+        found = [nearest(sentence, *each, answered=inf) for each in bounds] if stand else found
         told_at_length = sum(sentence.begins(first) for first, _ in bounds) > 2
         best, self.doubted = Near("find", 0.0, 0.0, 0.0), False
         subject = any(self.is_subject(sentence, place) for place in self._known(sentence))
@@ -285,7 +301,8 @@ class Reader:
             if near.operation == "find" or told or (near.operation in _ALONE and (mixed or subject)):
                 continue
             # Where nothing else is a subject, less tells: "how many exhibitors?".
-            bare = not subject and not alone and near.operation not in (*_MOMENTS, "until")
+            person = near.operation in ("first", "count") and sentence.asks("person")  # "when does Ana talk?"
+            bare = not (subject or alone or person) and near.operation not in (*_MOMENTS, "until")
             needed = DOUBTFUL if bare else ALONE if alone or near.clear else NEAR
             unclear = near.margin < CLEAR or min(near.likeness, near.search) < needed
             if unclear:
@@ -438,8 +455,12 @@ class Reader:
         marked = sentence.says(place - 1, "about") and not sentence.is_any(place, words("turns", "after"))
         return self.weight(sentence, place) >= SUBJECT and (marked or not _only_asks(sentence.word(place)))
 
-    def tables(self, sentence: Sentence) -> tuple[Table, ...]:
+    def tables(self, sentence: Sentence, denied: Sequence[Span] = ()) -> tuple[Table, ...]:
         """Where to look, the most important first."""
+        asked = [each.condition for each in sentence.spans if each not in denied and each.condition.slot == "record"]
+        named = dict.fromkeys(self.search.catalogue.records[value].table for each in asked for value in each.values)
+        if named.keys() - {Table.SESSIONS}:
+            return (*named,)
         found: dict[Table, None] = {}
         for place in range(len(sentence)):
             for kind in (Table.EXHIBITORS, Table.ATTENDEES):
@@ -520,6 +541,19 @@ class Reader:
         kinds = {span.last for span in sentence.spans if span.condition.slot == "type"}  # "Junior workshops"
         return [n for n, word in said.items() if n not in kinds and not _only_asks(word.partition("'")[0])]
 
+    def unlisted(self, sentence: Sentence) -> list[int]:
+        """The words that say more than that all there is, or all of a day, is asked for: "go home", "both"."""
+        plain = STOP_WORDS - _TELLING | words("turns", "filler opens") | words("things", "sessions thing any some")
+        plain |= spoken(sentence.language) if sentence.language != "en" else set()
+        told = (n for n, each in enumerate(sentence.tokens) if each.taken == "told" and not sentence.spans)
+        said = ((n, sentence.word(n).partition("'")[0]) for n in sentence.rest() or told)  # "I leave on Sunday." alone
+        asking = asked_with("find", "recommend")
+        lists = len(sentence) < 4 or any(sentence.is_any(n, words("things", "sessions")) for n in range(3))
+        before = {"good", *(("both", "each") if lists else ())}  # "good morning", "all talks, both days"
+        plain |= {pair[0].word for pair in pairwise(sentence.tokens) if lists and pair[1].word in ("day", "days")}
+        said = ((n, word) for n, word in said if word not in plain and not sentence.is_any(n - 1, before))
+        return [n for n, word in said if word in _TELLING or asking.isdisjoint(terms(word))]
+
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
         asked = {each.slot for each in include}
@@ -565,10 +599,13 @@ class Reader:
         return (Condition(slot="end", least=now.minute),) if still else ()
 
     def _listed(self, sentence: Sentence) -> str:
-        """What is to be listed, as "which rooms", if not records."""
-        asking = words("things", "any free", "en") | {"which", "what", "list", "the"}
-        said = (each.word for place, each in enumerate(sentence.tokens) if sentence.is_any(place - 1, asking))
-        listed = (_COUNTED.get(word.removesuffix("s"), "") for word in said if word.endswith("s"))
+        """What is to be listed instead of sessions, as "which rooms", "all speakers"."""
+        asking = words("things", "any free", "en") | {"which", "what", "list", "the", "your"}
+        said = (n for n in range(len(sentence)) if sentence.is_any(n - 1, asking) and sentence.word(n).endswith("s"))
+        listed = {_COUNTED.get(sentence.word(n).removesuffix("s"), ""): n for n in said}
+        if Table.SPEAKERS in listed and not words("things", "sessions") & {each.word for each in sentence.tokens}:
+            sentence.take(listed[Table.SPEAKERS], listed[Table.SPEAKERS] + 1, "kind")
+            return Table.SPEAKERS
         return next((each for each in listed if each not in ("", *Table)), "")
 
     def _by(self, sentence: Sentence, operation: Operation) -> str:

@@ -175,7 +175,10 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
     sentence = reader.sentence(question.text)
     if question.operation in ("clash", "compare"):
         parts = _compared(question, reader)
-        if not parts and question.operation == "clash":  # "which talks overlap?" is asked of all, or all of a kind
+        # "Which talks overlap?" is asked of all, or all of a kind, and "compare the two keynotes" of what these are.
+        if not parts and (
+            question.operation == "clash" or (question.topic and re.search(r"\b(both|two)\b", sentence.text))
+        ):
             rest = [n for n in sentence.rest() if not sentence.is_any(n, words("things", "sessions"))]
             kinds = [n for n in rest if sentence.says(n + 1, "at_once") and sentence.word(n - 1) == "the"]
             unread = reader.unread(sentence) or kinds

@@ -14,6 +14,7 @@ from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import fold, terms
+from loopwright.workflows.assistant.constants import MAX_LIMIT
 from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
 from loopwright.workflows.assistant.searching.lexicon import same_as
@@ -161,7 +162,10 @@ class Search:
         """
         made = self._current()
         index = made.tables[query.table]
-        passing = np.array([index.place[each.id] for each in made.catalogue.filtered(query.table, query.filters)], int)
+        # What is cancelled is found by its name, and is in no list and no count.
+        named = bool(query.query_text) and query.limit < MAX_LIMIT
+        asked = made.catalogue.filtered(query.table, query.filters)
+        passing = np.array([index.place[each.id] for each in asked if named or not each.values("status")], int)
         for topic in query.filters.without:
             passing = passing[~self._related(made, query.table, topic, frozenset(terms(query.query_text)))[passing]]
         words = index.read(query.query_text)

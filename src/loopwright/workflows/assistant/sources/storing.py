@@ -18,7 +18,7 @@ CONFERENCE_TAG = "conference"
 PASSAGE_CHARACTERS = 1_500
 """The longest passage in characters: about 350 tokens of English, which embedding models read whole."""
 
-LAYOUT = 4
+LAYOUT = 5
 """Grows with every change of what is stored for the same record, so that the next ingest stores all anew."""
 # What says enough without the title, or has it.
 _TELLING = frozenset("title track speakers name talks topics role about interests".split())

@@ -31,7 +31,7 @@ _BETWEEN = re.compile(rf"\s*(?:[;|\n,&]|\band\b|\bund\b|\bet\b|\by\b){OUTSIDE}\s
 WHEN = ("day", "days", "start", "end")
 _LISTS = ("speakers", "tags", "topics", "languages")
 """What several columns may tell together."""
-_SAID_BY = {"end": "duration", "description": "abstract"}
+_SAID_BY = {"end": "duration", "description": "abstract", "abstract": "description"}
 """What need not be told where another field says it."""
 FEW = 3
 """So many values at least tell what a column holds."""
@@ -41,6 +41,7 @@ _LONGEST = timedelta(hours=6)
 """A session hardly takes longer; what begins earlier in the day is hardly one."""
 _TITLE, _TEXT, _SHORT = range(6, 120), 60, 40
 """Characters of a title, at least of a text, and at most of the name of a room or track, on the average."""
+_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]\s*$")
 
 Column = Sequence[str]
 """The values of a column, a row's each; empty where it has none."""
@@ -75,11 +76,16 @@ def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dic
     for name in titles[1:]:  # beside "Talk title" a "Name" is that of somebody
         if any(map(all, zip(columns[titles[0]], columns[name], strict=True))):
             held[name] = ""
+    found: dict[str, str] = {}
+    for name in names:  # "Duration (min)"; but beside "Speakers" a "Speaker (company)" is none, and texts tell by value
+        field = fields.get(_name(_BRACKETS.sub("", name), table), "")
+        told = ("", "abstract", "description", *held.values())
+        if field not in told and not held[name] and "mail" not in name.lower():
+            held[name], found[name] = field, _fields()[table][field][0]
     for name, field in held.items():
         # "Tag" is a day in German.
         if field and field not in WHEN and _share(columns[name], _is_date):
             held[name] = ""
-    found: dict[str, str] = {}
     for field, fits in _tests(columns, held).items():
         started = [columns[name] for name, of in held.items() if of == "start"]
         # What somebody who comes lives in is no name of theirs, and when a talk was sent in not its day.
@@ -91,7 +97,7 @@ def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dic
         surest, _, chosen = max(fitting, default=(0, 0, ""))
         if surest:
             held[chosen], found[chosen] = field, _fields()[table][field][0]
-    return found, [name for name, field in held.items() if not field]
+    return found, [name for name, field in held.items() if field in ("", "ignored")]
 
 
 def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, Callable[[Column], float]]:
@@ -126,6 +132,7 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
         "tracks": _repeats,
         "topics": _repeats,
         "tags": lambda values: 2 * sum(map(bool, map(_SEVERAL.search, values))) > sum(map(bool, values)),
+        "abstract": _phrases,
     }
 
 
@@ -142,10 +149,10 @@ def _share(values: Column, holds: Callable[[str], object]) -> float:
 
 
 def _is_date(value: str) -> bool:
-    if not times.date_or_none(value[:10]):
-        return False
-    moment = times.moment_or_none(value)  # at midnight: a spreadsheet's way of writing a day
-    return moment is None or not (moment.hour or moment.minute)
+    value = value if len(value) < _TEXT else value[:10]  # reading dates is slow, and a text none
+    if moment := times.moment_or_none(value):  # at midnight: a spreadsheet's way of writing a day
+        return not (moment.hour or moment.minute)
+    return bool(times.NUMBERED.fullmatch(value) or times.date_or_none(value) or times.date_or_none(value[:10]))
 
 
 def _time(value: str) -> Any:
@@ -188,6 +195,13 @@ def _repeats(values: Column, least: int = 3) -> int:
     few = len(given) > FEW and least <= len({*given}) <= len(given) / 2 and _length(values) < _SHORT
     named = least == 1 or _share(values, lambda value: any(map(str.isalpha, value)))
     return len(given) if few and named else 0
+
+
+def _phrases(values: Column) -> float:
+    """How long texts are, short ones too, that are no two the same, and for most rows of several words."""
+    given = [*filter(None, values)]
+    several = 2 * sum(len(re.findall(r"[^\W\d_]{2,}", value)) > 2 for value in given) > max(FEW, len(values))
+    return _length(given) if several and len({*given}) >= MOST * len(given) else 0
 
 
 def _length(values: Column) -> float:

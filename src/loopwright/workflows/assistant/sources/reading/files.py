@@ -59,7 +59,8 @@ def read_rows(source: Source, table: str, fields: Fields) -> tuple[list[Row], di
         return _markdown(source, read_text(source)), {}
     if suffix == ".json":
         return _of_json(source, json_of(source, read_text(source)), table, fields)
-    raise source.error(f"has an unknown ending {suffix!r}; known: .csv, .tsv, .json, .jsonl, .ndjson, .md, .markdown")
+    known = f"{'.xml, .ics, ' * (table == 'sessions')}.csv, .tsv, .json, .jsonl, .ndjson, .md, .markdown"
+    raise source.error(f"has an unknown ending {suffix!r}; known: {known}; save a spreadsheet as CSV")
 
 
 def read_text(source: Source) -> str:

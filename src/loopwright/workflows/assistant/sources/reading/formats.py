@@ -140,6 +140,7 @@ def ical(source: Source) -> Sheet:
             sheet.problems.append(f"{named}: {title!r} repeats; only its first time was read")
         start, end = _value(event, "DTSTART"), _value(event, "DTEND")
         timed = isinstance(start, datetime) and start.year in YEARS
+        off = "DELETED" if "RECURRENCE-ID" in event else "CANCELLED"  # one time of several, and the others are on
         host = [] if office else _named(event, "ORGANIZER")
         groups = (getattr(group, "cats", ()) for group in _properties(event, "CATEGORIES"))
         values = {
@@ -154,7 +155,7 @@ def ical(source: Source) -> Sheet:
             "end": end if isinstance(end, datetime) and end.year in YEARS else "",
             "duration": _value(event, "DURATION") or "",
             "url": _text(event, "URL"),
-            "status": _text(event, "STATUS"),
+            "status": _text(event, "STATUS").replace("CANCELLED", off),
         }
         if isinstance(start, date) and not isinstance(start, datetime) and start.year in YEARS:
             values |= {"day": start.isoformat(), "start": None}

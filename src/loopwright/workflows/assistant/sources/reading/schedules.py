@@ -30,10 +30,10 @@ _NOT_A_WORD = re.compile(r"[\W_]+")
 # What would end or split the mark that cites a record.
 _NOT_IN_KEYS = str.maketrans("[]【】", "()()")
 _OFF = re.compile(
-    r"\W*((cancell?ed|cancelad[ao]|abgesagt|ann?ul\w+|geannuleerd|afgelast|rejected|declined|withdrawn)\b"
-    r"|deleted\b(?! \w))"
+    r"\W*(?:(cancell?ed|cancelad[ao]|abgesagt|ann?ul\w+|geannuleerd|afgelast)|rejected|declined|withdrawn"
+    r"|deleted(?! \w))\b"
 )
-"""How the status of a session begins that does not take place."""
+"""How the status of a session begins that does not take place; the first group is of one that was to take place."""
 _YES = re.compile(r"\W*(y|yes|true|1|x|ja?|oui|si)\b(?!-)")
 _WORD = r"[^\W\d_a-z][\w'’-]*"
 _FAMILY_FIRST = re.compile(
@@ -107,7 +107,7 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
         raise DocumentError(str(path), str(error)) from None
     read = _Known(zone, sheet.about.get("day_change") or time(NIGHT_ENDS), list(sheet.problems))
     sessions = [*filter(None, (_session(values, read, f"{path.name}, {place}") for place, values in sheet.rows))]
-    if not sessions:
+    if all(each.values("status") for each in sessions):  # none but cancelled ones
         raise DocumentError(str(path), "holds no session")
     speakers = (_speaker(*known) for known in read.people.values())
     return Read((*sessions, *speakers), tuple(read.problems), _info(path, sheet.about, read))
@@ -221,7 +221,9 @@ def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
     stated = (times.date_or_none(files.as_text(about.get(name))[:10]) for name in ("start", "end"))
     dates = [*read.days, *filter(None, stated)]
     if not dates:
-        raise DocumentError(str(path), "no session has a date; name one for each, for example 2025-02-01")
+        why = "no session has a date that can be read; name one for each in a column 'date', for example 2025-02-01"
+        unread = (f"; {each.rpartition('; ')[0]}" for each in read.problems if each.endswith("without a time"))
+        raise DocumentError(str(path), why + next(unread, ""))
     named = {name: _line(about, name) for name in ("title", "acronym", "venue", "city")}
     named["title"] = named["title"] or path.stem
     try:
@@ -245,16 +247,22 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     if not title:
         return None
     status, off = (fold(str(values.get(name, ""))) for name in ("status", "cancelled"))
-    if (told := next(filter(_OFF.match, (status, off)), "")) or _YES.match(off):
-        read.problems.append(f"{place}: {title!r} is {told or 'cancelled'} and was left out")
+    said = next(filter(None, map(_OFF.match, (status, off))), None)
+    if said and not said[1]:  # what was only proposed is nobody's business
+        read.problems.append(f"{place}: {title!r} is {said.string} and was left out")
         return None
-    day, start, end = times.date_or_none(files.as_text(values.get("day")).strip()[:10]), None, None
+    key = _unused(_line(values, "key") or _slug(title), read.keys)
+    if said or _YES.match(off):
+        read.problems.append(f"{place}: {title!r} is {said.string if said else 'cancelled'}; its name alone was kept")
+        # Who asks for it is told; it is on no day, in no room, of no kind, and nobody gives it.
+        values, title = dict[str, Any](off=True), f"Cancelled: {title}"
+    stated, start, end = files.as_text(values.get("day") or values.get("start")).strip(), None, None
+    day = times.date_or_none(stated) or times.date_or_none(stated[: 0 if stated[10:11].isdigit() else 10])
     try:
         day, start = _begin(values, read.zone, read.change)
         end = _end(values, start) if start else None
     except ValueError as error:
-        without = "an end" if start else "a time"
-        read.problems.append(f"{place}: {title!r}: {error}; it was kept without {without}")
+        read.problems.append(f"{place}: {title!r}: {error}; it was kept without {'an end' if start else 'a time'}")
     last = _day_of(end - timedelta.resolution, read.zone, read.change) if end else values.get("last_day")
     days = _days(day, last)
     read.days += days
@@ -262,7 +270,6 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     names = [person.name for _, person, _ in people]
     abstract, description = (plain_text(files.as_text(values.get(name))) for name in ("abstract", "description"))
     tracks = _one_or_listed(values.get("tracks"))
-    key = _unused(_line(values, "key") or _slug(title), read.keys)
     record = Record(
         id=f"{Table.SESSIONS.value}:{key}",
         table=Table.SESSIONS,
@@ -285,6 +292,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
             type=_one_or_listed(values.get("types")),
             language=several(values.get("languages")),
             speaker=names,
+            status=["cancelled"] if "off" in values else (),
         ),
         start=start.astimezone(read.zone) if start else None,
         end=end.astimezone(read.zone) if end else None,

@@ -5,23 +5,35 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
+from itertools import product
 from operator import itemgetter
 from zoneinfo import ZoneInfo, available_timezones
+
+from loopwright.config import shipped
+from loopwright.retrieval.text import fold
 
 YEARS = range(1900, 2200)
 """The years that a conference can be in; what is beyond is a mistake, and computing with it may fail."""
 
-_CLOCK = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?(?::\d{2})?\s*([ap])?\.?(?:m\.?)?", re.IGNORECASE)
-_EXACT = r"(\d{1,2}[:.h]\d\d(?:\s*[ap]m)?)"
-_RANGE = re.compile(rf"(.*\s)?{_EXACT}\s*(?:[-–—]|to|bis|à)\s*{_EXACT}", re.IGNORECASE)
-_DURATION = re.compile(r"(?:(\d{1,3}):)?(\d{1,4})(?::00)?\s*(?:min|minutes|mins|m)?\.?", re.IGNORECASE)
-_NUMBERED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})\b")
+_HOURS = r"(?:h(?:rs?|ours?)?|std|stunden?|uhr|heures?|horas?|or[ae]|uur|uren)(?![^\W\d_])"
+_CLOCK = re.compile(rf"(\d{{1,2}})(?:\s*[:.h]\s*(\d\d))?(?::\d\d)?\s*(?:([ap])\.?(?:m\.?)?|({_HOURS}))?", re.IGNORECASE)
+_EXACT = rf"(\d{{1,2}}(?:\s*[:.h]\s*\d\d(?:\s*(?:[ap]m|{_HOURS}))?|\s*(?:[ap]m|{_HOURS})))"
+_AT = re.compile(rf"(?i)(.+\d.*?)[\s,]+(?:\w{{1,4}} ){{0,2}}{_EXACT}")
+_RANGE = re.compile(rf"(?i)(.*\s)?{_EXACT}\s*(?:[-–—]|to|till|until|bis|à|al?|alle|a las|tot|y|e)\s*{_EXACT}")
+_DURATION = re.compile(
+    rf"(?i)(?:(\d{{1,3}}):(?=\d)|(\d{{1,2}}(?:[.,](?:\d|00|25|50|75))?)\s*{_HOURS}\.?\s*)?"
+    rf"(?:(\d{{1,4}})(?::00)?\s*(?:m(?:in\w*)?|['’′]|(?(1){_HOURS}))?)?\.?"
+)
+NUMBERED = re.compile(r"\D*(\d{1,2})[/-](\d{1,2})[/-](\d{4})\b")
+"""A date of numbers alone, behind a day of the week or not: it does not tell whether the month comes first."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SMALL = frozenset("the of on der den dem am um vom uhr er le de del la el il ore om".split())
 # What a text does not say is taken from these, so that it shows in the difference.
 _BASES = (datetime(2000, 1, 1), datetime(2001, 2, 2, 1, 1))
 
 
 def date_of(text: str) -> date:
-    """A date: ``2025-02-01``, ``1.2.2025``, ``13/2/2025``, ``1 February 2025``, ``Feb 1, 2025``.
+    """A date: ``2025-02-01``, ``1.2.2025``, ``13/2/2025``, ``Feb 1, 2025``, ``Sa, 1. Februar 2025``.
 
     Raises:
         ValueError: If it is none, day and month cannot be told apart, or its year is not one of `YEARS`.
@@ -37,7 +49,7 @@ def with_years_first(texts: Iterable[str]) -> dict[str, str]:
 
     Empty where both orders are as good, or there is no such date.
     """
-    found = {text: match for text in texts if (match := _NUMBERED.match(text.strip()))}
+    found = {text: match for text in texts if (match := NUMBERED.match(text.strip()))}
     read: list[tuple[int, dict[str, str]]] = []
     for day, month in ((1, 2), (2, 1)):
         with suppress(ValueError):
@@ -50,13 +62,13 @@ def with_years_first(texts: Iterable[str]) -> dict[str, str]:
 
 
 def clock_of(text: str) -> time:
-    """A time of day: ``14:30``, ``14.30``, ``2:30 pm``, ``2pm``.
+    """A time of day: ``14:30``, ``14.30``, ``14h30``, ``2pm``, ``14 Uhr``.
 
     Raises:
         ValueError: If it is none.
     """
     match = _CLOCK.fullmatch(text.strip())
-    hour = int(match[1]) if match and (match[2] or match[3]) else 24
+    hour = int(match[1]) if match and any(match.groups()[1:]) else 24
     if match is None or hour > 23 or (match[3] and not 1 <= hour <= 12):
         raise ValueError(f"{text!r} is no time of day; write it as HH:MM")
     if match[3]:
@@ -79,6 +91,9 @@ def moment_of(text: str) -> datetime:
     Raises:
         ValueError: If it is none.
     """
+    match = _AT.fullmatch(text.strip())
+    if match and not moment_or_none(match[1]):  # it is "9 May 2025 at 9h" and not "9 May 2025 9:00 or 10:00"
+        return datetime.combine(date_of(match[1]), clock_of(match[2]))
     found = _meanings(text) if len(text.strip()) > len("2025-02-01") else ()
     if len(found) != 1:
         raise ValueError(f"{text!r} is no date with a time; write it as YYYY-MM-DD HH:MM")
@@ -86,15 +101,15 @@ def moment_of(text: str) -> datetime:
 
 
 def duration_of(text: str) -> timedelta:
-    """A duration: ``00:45``, ``1:30``, ``01:00:00``, ``45 min``; a number alone, as ``45``, counts minutes.
+    """A duration: ``1:30``, ``01:00:00``, ``45 min``, ``1h30``, ``1,5 h``; a number alone, as ``45``, counts minutes.
 
     Raises:
         ValueError: If it is none.
     """
     match = _DURATION.fullmatch(text.strip())
-    if match is None:
+    if match is None or not any(match.groups()):
         raise ValueError(f"{text!r} is no duration; write it as HH:MM or in minutes")
-    return timedelta(hours=int(match[1] or 0), minutes=int(match[2]))
+    return timedelta(hours=float((match[1] or match[2] or "0").replace(",", ".")), minutes=int(match[3] or 0))
 
 
 def date_or_none(text: str) -> date | None:
@@ -146,13 +161,28 @@ def _read(text: str) -> frozenset[datetime]:
     from dateutil.parser import parse  # pyright: ignore[reportMissingModuleSource] - comes without types
 
     # The year first has its month second, and with full stops the day comes first; else either may.
-    orders = (False,) if re.match(r"\d{4}", text) else (True,) if re.match(r"\d+\.\d+\.", text) else (True, False)
-    try:
-        return frozenset(
-            parse(text, dayfirst=order, default=base, tzinfos=_zone) for order in orders for base in _BASES
-        )
-    except (ValueError, OverflowError, TypeError):
-        raise ValueError(f"{text!r} is no date; write it as YYYY-MM-DD") from None
+    first = re.match(r"\D*(?:(\d{4})|\d+\.\d+\.)", text)
+    both = [*product((not first[1],) if first else (True, False), _BASES)]
+    # Else in the words of other languages; but "12-13 May 2026" is no day of 2012.
+    told = _LETTERS.sub(lambda word: _in_english(word[0], not re.search(r"\d", text[: word.start()])), text)
+    for said in dict.fromkeys((text, told)):
+        with suppress(ValueError, OverflowError, TypeError):
+            found = frozenset(parse(said, dayfirst=order, default=base, tzinfos=_zone) for order, base in both)
+            if all(str(each.year) in text for each in found) or not re.search(r"(?:19|2[01])\d\d(?!\d)", text):
+                return found
+    raise ValueError(f"{text!r} is no date; write it as YYYY-MM-DD")
+
+
+@lru_cache(maxsize=1024)
+def _in_english(word: str, first: bool) -> str:
+    """What a word of a date is in English, also a short form; a day of the week and small words are nothing."""
+    said, own = shipped("loopwright.workflows.assistant", "data/words/time.yaml"), fold(word)
+    days, months = ([fold(name).split() for each in said.values() for name in each[key]] for key in ("days", "months"))
+    place = {at % 12 for at, names in enumerate(months) if own in names or (len(own) > 2 and names[0].startswith(own))}
+    is_day = len(own) > 1 and any(name.startswith(own) for names in days for name in names)
+    if own in _SMALL or (is_day and (first or not place)):
+        return ""
+    return said["en"]["months"][place.pop()].split()[0] if len(place) == 1 else word
 
 
 def _zone(_name: str | None, seconds: int | None) -> tzinfo | None:
