@@ -213,14 +213,19 @@ class EngineConfig(Section):
             ConfigError: If the file cannot be read, a key is unknown, or a value is wrong.
         """
         data: dict[str, Any] = {}
+        variables = os.environ if environment is None else environment
         file = Path(path) if path else DEFAULT_FILE if DEFAULT_FILE.is_file() else None
         origin = str(file or "the configuration")
         layers = {
             origin: _read_yaml(file) if file else {},
-            "the environment": _from_environment(os.environ if environment is None else environment),
+            "the environment": _from_environment(variables),
             "the arguments": _nested(overrides or {}),
         }
         known = list(_keys(cls))
+        for key in (*known, "models.default"):
+            near, right = (f"{ENVIRONMENT_PREFIX}{key.replace('.', dot)}".upper() for dot in ("_", "__"))
+            if variables.get(near) and right not in variables:
+                raise ConfigError(f"the environment: {near} sets nothing: it is {right}, with two underscores")
         met = {section for layer in layers.values() for section in layer}.difference(known)
         foreign = cls.foreign_keys(met).difference(known, [own.replace("-", "_")])
         for source, given in layers.items():

@@ -176,6 +176,7 @@ def test_a_comment_silences_an_imported_graph_too(check, files):
         (["graph:app", "--no-import"], "is a module, which must be imported"),
         (["no_such_module:graph"], "cannot import no_such_module"),
         (["json"], "holds no LangGraph graph"),
+        ([":app"], "':app' names no file and no module: write FILE.py[:GRAPH]"),
         (["fails.py:make"], "loopwright: fails.py:make() fails: KeyError: 'OPENAI_API_KEY'"),
     ],
 )

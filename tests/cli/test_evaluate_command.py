@@ -52,7 +52,7 @@ def test_what_was_ingested_is_asked(loopwright, tmp_path):
     ("words", "said"),
     [
         (["ragg", "q.jsonl"], "Did you mean 'rag'?"),
-        (["rag", "none.jsonl"], "none.jsonl"),
+        (["rag", "none.jsonl"], "loopwright: none.jsonl: the questions cannot be read: No such file or directory\n"),
         (["iqa", "q.jsonl"], "line 1 is no question: unknown key 'quer'. Did you mean 'query'?"),
         (["rag", "q.jsonl", "--keep", " "], "--keep names no version: call it what was changed"),
         (["rag", "q.jsonl", "--prompt", "answer=2"], "--prompt goes with --keep"),

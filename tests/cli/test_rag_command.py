@@ -117,7 +117,7 @@ def test_a_detail_that_is_ignored_is_told_and_no_failure(rag, folder):
     ("words", "said"),
     [
         (["ask", ""], "question: String should have at least 1 character"),
-        (["ask", "x", "-s", "nosuch.db"], "ingest documents first"),
+        (["ask", "x", "-s", "nosuch.db"], "ingest documents first (`loopwright rag ingest ...`)"),
         (["ask", "x", "-s", "notes/bread.txt"], "unknown knowledge store"),
         (["ask", "x", "-s", "sqlite:notes/bread.txt"], "bread.txt"),
         (["ingest", "nosuch"], "nosuch"),

@@ -75,12 +75,14 @@ def test_what_got_worse_is_named_with_both_figures(
 
 def test_what_a_node_begins_to_call_and_is_not_counted_is_named(graph: Path) -> None:
     more = "own = StateGraph(State).add_node('x', lambda s: s).add_edge(START, 'x').add_edge('x', 'x').compile()\n"
-    more += "def call(state): return {}\nbuilder.add_node('more', call)\nbuilder.add_edge('work', 'more')"
+    more += "def first(state): return own.invoke(state)\nouter = StateGraph(State).add_node('y', first)\n"
+    more += "outer = outer.add_edge(START, 'y').compile()\ndef call(state): return {}\nbuilder.add_node('more', call)\nbuilder.add_edge('work', 'more')"
     graph.write_text(source := GRAPH.format(limit=3, more=more))
     assert run("deployed.py:app", "--write-certificate", "reviewed.json")[0] == 0
-    graph.write_text(source.replace("return {}", "return own.invoke(state)"))
+    graph.write_text(source.replace("return {}", "return outer.invoke(state)"))
     code, output = run("deployed.py:app", "--certificate", "reviewed.json")
     assert code == 1 and "it now rests on: more calls 1 graph(s) inside" in output
+    assert "it now rests on: more calls a graph that nothing bounds" in output
 
 
 AGENT = """

@@ -81,12 +81,14 @@ while not Path("go").exists():
 {GRAPH}"""
 
 
-@pytest.mark.parametrize("words", [["serve", "mine.py"], ["serve"], ["serve", "assistant"]])
+@pytest.mark.parametrize(
+    "words", ["serve mine.py --port", "serve --port", "serve assistant --port", "mcp mine.py --http"]
+)
 def test_a_port_that_is_taken_is_told_before_anything_is_loaded(refused, tmp_path, words):
     (tmp_path / "mine.py").write_text("from pathlib import Path\nPath('begun').touch()\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = refused(*words, "--port", port, cwd=tmp_path)
+        said = refused(*words.split(), port, cwd=tmp_path)
     assert f"127.0.0.1 port {port}" in said
     assert "another program has it: stop that one, or take another port, or port 0 for a free one" in said
     assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]

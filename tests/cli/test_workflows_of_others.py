@@ -39,7 +39,7 @@ class Wide(WorkflowInput):
     steps: list[Step] = []
     shape: Step | Wide | None = None
     first: Step | None = None
-    level: Literal[1, 2, 3] = 1
+    level: Literal[1, 2, 3] = Field(default=1, description="How deep.")
     anything: Any = None
     tones: list[Tone] = []
 
@@ -135,18 +135,15 @@ def test_any_input_can_be_said_in_words(others, loopwright):
         "first": {"by": 3, "tags": {"a": "1"}, "then": {"by": 4}}, "level": 2, "anything": [1], "tones": ["brief"],
     }  # fmt: skip
     said = {"input-config": "c", "input-json": "12", "first-by": "3", "first-tags": '{"a": "1"}', "level": "2"}
-    said |= {
-        "first-then": '{"by": 4}',
-        "filters": '{"a": 1}',
-        "shape": '{"by": 3}',
-        "anything": "[1]",
-        "tones": "brief",
-    }
+    said |= {"first-then": '{"by": 4}', "filters": '{"a": 1}', "shape": '{"by": 3}'}
+    said |= {"anything": "[1]", "tones": "brief"}
     words = [f"--{key}={each}" for key, each in said.items()]
     done = loopwright("run", "wide", *words, '--steps={"by": 1}', '--steps={"by": 2}', "--json")
     assert json.loads(json.loads(done.stdout)["answer"]) == given, done
     shown = loopwright("run", "wide", "--help").stdout
-    assert all(said in shown for said in ("--steps JSON", "--tones [warm|brief]", "--level [1|2|3]")), shown
+    assert all(
+        said in shown for said in ("--steps JSON", "--tones [warm|brief]", "--level [1|2|3]", "[required]", "How deep.")
+    ), shown
     assert "image is '.', and there is no such file" in loopwright("run", "iqa", "--image=.", "--query=x").stderr
     told = loopwright("run", "iqa", "--image", "a.png", "--query", f"[{'1,' * 5000}1]").stderr
     assert "query: String should have at most 10000 characters" in told, "it was meant as a text"

@@ -73,6 +73,20 @@ async def test_what_follows_a_host_whose_clock_runs_ahead_is_newer(spec: str, mo
         assert "after it" in (await app.aget_state(attempt(None))).values["log"]
 
 
+@pytest.mark.parametrize("spec", ["sqlite", "postgresql"], indirect=True)
+async def test_a_saver_that_is_closed_says_so(spec: str) -> None:
+    with open_checkpointer(spec) as saver:
+        app = two_steps(saver, nothing)
+        with saver:
+            await app.ainvoke({"log": []}, attempt(None))
+        assert saver.get_tuple(attempt(None))
+        await app.ainvoke({"log": []}, attempt(None))
+    with pytest.raises(CheckpointError, match=r"are closed: run the graph in the `with`"):
+        app.invoke({"log": []}, attempt(None))
+    with pytest.raises(CheckpointError, match=r"are closed: run the graph in the `with`"):
+        await app.ainvoke({"log": []}, attempt(None))
+
+
 @pytest.mark.parametrize(("kind", "large"), [*((kind, sqlite.LARGE) for kind in KINDS), ("sqlite", 0)])
 async def test_conforms(kind: str, large: int, tmp_path: Path, spec_of: SpecOf, monkeypatch) -> None:
     monkeypatch.setattr(sqlite, "LARGE", large)
@@ -83,8 +97,7 @@ async def test_conforms(kind: str, large: int, tmp_path: Path, spec_of: SpecOf, 
             yield saver
 
     report = await validate(checkpointer_test(name=kind)(factory))
-    failures = {capability: result.failures for capability, result in report.results.items() if result.failures}
-    assert failures == {}
+    assert {capability: result.failures for capability, result in report.results.items() if result.failures} == {}
     detected = {capability for capability, result in report.results.items() if result.detected}
     assert detected >= {capability.value for capability in BASE_CAPABILITIES}
     assert all(report.results[capability].tests_passed >= 5 for capability in detected)
@@ -103,8 +116,7 @@ async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path, spec
     async with aopen_checkpointer(spec_of(kind, tmp_path)) as other:
         app = builder.compile(checkpointer=saver if kind == "memory" else other)
         for number in range(8):
-            places = app.aget_state_history(attempt(None, str(number)))
-            history = [item.values.get("log", []) async for item in places]
+            history = [item.values.get("log", []) async for item in app.aget_state_history(attempt(None, str(number)))]
             assert history == [expected[:length] for length in (4, 3, 2, 1, 0, 0)]
 
 
@@ -216,8 +228,7 @@ def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, s
         builder.compile(checkpointer=saver).invoke({"query": "q", "image_path": "p"}, attempt(None))
     with open_checkpointer(spec_of(kind, tmp_path), allow=[]) as saver:
         found = saver.get_tuple(attempt(None))
-    assert found is not None
-    assert type(found.checkpoint["channel_values"]["plan"]) is dict
+    assert found is not None and type(found.checkpoint["channel_values"]["plan"]) is dict
     assert {(event["kind"], event["name"]) for event in refused} >= {("msgpack_blocked", "PlannerOutput")}
 
 
@@ -265,9 +276,8 @@ def test_a_save_that_fails_locks_nobody_out_and_leaves_nothing_open(tmp_path: Pa
         app, its = (two_steps(each, nothing) for each in (saver, other))
         unfit: Any = empty_checkpoint() | {"channel_values": {"text": large, "score": np.float64(1)}}
         unfit["channel_versions"] = {"text": "1", "score": "1"}
-        place: Any = {"configurable": {"thread_id": "u", "checkpoint_ns": ""}}
         with pytest.raises(TypeError, match="not msgpack serializable"):
-            saver.put(place, unfit, {}, unfit["channel_versions"])
+            saver.put({"configurable": {"thread_id": "u", "checkpoint_ns": ""}}, unfit, {}, unfit["channel_versions"])
         its.update_state(attempt(None), {"log": [large]}, "first")
         (waits,) = saver.conn.execute("PRAGMA busy_timeout").fetchone()
         assert waits == 30_000, "a VACUUM by another program is waited for"

@@ -137,8 +137,7 @@ def test_a_portion_ends_before_it_is_too_large_but_is_never_empty(store: RunStor
         (0, 100, 10_000, [1, 2, 3, 4, 5, 6]),
         (6, 100, 30, []),
     ):
-        found = [event.seq for event in store.events("r1", "run", after, limit, most)]
-        assert found == expected, (after, limit, most)
+        assert [event.seq for event in store.events("r1", "run", after, limit, most)] == expected, (after, limit, most)
 
 
 def test_a_write_that_is_repeated_adds_nothing(store: RunStore) -> None:

@@ -102,8 +102,7 @@ async def test_a_graph_is_worked_on_where_it_is_and_who_waits_for_it_keeps_nobod
     await newer.give_back(other, alone=True)
     assert (await claimed(newer)).run_id == "b"
     assert await claimed(newer, 1.5) is None
-    older = await engine.worker(queues=("walk", "walk@old"))
-    assert (await claimed(older)).run_id == "a"
+    assert (await claimed(await engine.worker(queues=("walk", "walk@old")))).run_id == "a"
 
 
 async def test_who_is_to_go_alone_does_not_wait_for_one_that_nobody_works_on(engine: Engine) -> None:

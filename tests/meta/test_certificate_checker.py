@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import random_graphs
 from langgraph.types import Command
-from shapes import END, Shape, graph, loop
+from shapes import END, Shape, graph, loop, note
 
-from loopwright import Backoff, Certificate, bounded, check_certificate, verify
+from loopwright import Backoff, Budget, Certificate, bounded, check_certificate, verify
 
 MATRIX = Path(__file__).parents[1] / "matrix"
+SPENT: dict[str, Any] = {"budget": Budget(model_calls=9), "fallback": note("fallback")}
 
 
 def shapes() -> dict[str, Shape]:
@@ -39,7 +40,8 @@ def test_no_shape_is_refused_for_its_figures() -> None:
 
 
 def seeded(seed: int) -> tuple[int, str]:
-    return seed, verdict(random_graphs.case(seed).app())
+    made = random_graphs.case(seed)
+    return seed, verdict(bounded(made.graph, made.loops, fan_out=made.fan_out, **(SPENT if seed % 2 else {})))
 
 
 def refused(verdicts: list[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -56,11 +58,11 @@ def test_no_random_graph_of_many_is_refused_for_its_figures(soak: Callable[..., 
     assert not refused(soak(seeded))
 
 
-def app() -> Any:
+def app(**options: Any) -> Any:
     inner = bounded(graph("START-x x-y y?x y?END"), limit=1)
     made = graph("START-a a-b a-c b+c-d d?a d?END d?sub answer-END", sub=inner)
     made.add_edge("sub", END)
-    return bounded(made, [loop("again", "d", "a", 2, "answer")])
+    return bounded(made, [loop("again", "d", "a", 2, "answer")], **options)
 
 
 def changes(certificate: Certificate) -> dict[str, Certificate]:
@@ -82,6 +84,7 @@ def changes(certificate: Certificate) -> dict[str, Certificate]:
         {"inner": {"sub": certificate}}, {"detour": {}}, {"detour": {"again": -1}},
     ]  # fmt: skip
     spoiled += [{"detour": {**witness.detour, loop: detour - 1}} for loop, detour in witness.detour.items()]
+    spoiled += [{"closing": {**witness.closing, node: level - 1}} for node, level in witness.closing.items()]
     for node, level in witness.level.items():
         spoiled.append({"level": {**witness.level, node: level - 1}})
         spoiled.append({"level": {each: at for each, at in witness.level.items() if each != node}})
@@ -89,8 +92,9 @@ def changes(certificate: Certificate) -> dict[str, Certificate]:
     return {name: certificate.model_copy(update=changed) for name, changed in found.items()}
 
 
-def test_every_change_by_hand_is_refused() -> None:
-    made = app()
+@pytest.mark.parametrize("options", [{}, SPENT], ids=["plain", "budget"])
+def test_every_change_by_hand_is_refused(options: dict[str, Any]) -> None:
+    made = app(**options)
     assert check_certificate(made, made.certificate) == []
     assert [name for name, changed in changes(made.certificate).items() if not check_certificate(made, changed)] == []
 

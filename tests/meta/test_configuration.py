@@ -156,6 +156,9 @@ def test_one_file_serves_all_workflows_and_misspelt_sections_are_told():
         RAGConfig.load(overrides={"rag.limits.transformations.onehop": 1}, environment={})
     with pytest.raises(ConfigError, match=r"'not_supported' is a key of another section: rag\.limits\.not_supported"):
         RAGConfig.load(overrides={"rag.not_supported": 1}, environment={})
+    with pytest.raises(ConfigError, match="LOOPWRIGHT_RAG_STORE sets nothing: it is LOOPWRIGHT_RAG__STORE"):
+        RAGConfig.load(environment={"LOOPWRIGHT_RAG_STORE": "x.db", "LOOPWRIGHT_TOKEN": "x", "LOOPWRIGHT_MODELS": "x"})
+    RAGConfig.load(environment={"LOOPWRIGHT_RAG_STORE": "", "LOOPWRIGHT_RAG_PARSER": "x", "LOOPWRIGHT_RAG__STORE": "y"})
     with pytest.raises(ConfigError, match=r"^the environment: models: unknown node 'planer'"):
         RAGConfig.load(environment={"LOOPWRIGHT_MODELS__PLANER__API_KEY": "sk-1"})
 

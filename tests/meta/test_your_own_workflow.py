@@ -78,15 +78,6 @@ def test_it_is_as_short_as_its_page_says():
 
 
 @pytest.mark.slow
-def test_the_command_line_has_its_options(loopwright):
-    options = loopwright("run", "headline", "--help").stdout
-    assert "--text" in options and "[required]" in options and "The longest headline." in options
-    wrong = loopwright("run", "headline", "--text", TEXT, "--most", "3")
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "most: Input should be greater than or equal to 10" in wrong.stderr and "Traceback" not in wrong.stderr
-
-
-@pytest.mark.slow
 def test_what_the_page_shows_of_the_terminal_is_what_it_prints(loopwright):
     shown = re.findall(r"^\$ loopwright (run headline .+|check headline)\n((?:(?!\$|```).*\n)*)", DOC, re.MULTILINE)
     assert len(shown) == 3

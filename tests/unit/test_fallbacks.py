@@ -134,6 +134,8 @@ def test_calls_with_one_id_and_calls_that_cannot_be_read_are_told_apart_and_no_s
 def test_a_state_without_messages_needs_a_key_for_the_answer():
     with pytest.raises(GraphError, match=r"the state has no 'messages'.*to='answer'"):
         fallbacks.say_what_is_missing().invoke({"stop_reason": stop()})
+    with pytest.raises(GraphError, match=r"gave 'No\.', and the state has no 'messages': give an update"):
+        bounded(graph("START-a a?a"), limit=0, fallback=lambda _: "No.").invoke({})
 
 
 @pytest.mark.parametrize(

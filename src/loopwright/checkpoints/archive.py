@@ -11,12 +11,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
-from typing import Any, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from loopwright.engine.langgraph_private import begin_ids_after
+from loopwright.errors import CheckpointError
 
 WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, or that another process keeps locked."""
@@ -114,6 +115,16 @@ class Archive(BaseCheckpointSaver[str]):
     def __exit__(self, *problem: object) -> None:
         if self.workers:
             self.workers.shutdown(wait=False, cancel_futures=True)
+        self.workers = None
+
+    def close(self, place: Any) -> None:
+        """Refuse all calls from now on: where the checkpoints are, nobody can read or write any more."""
+
+        def closed(*_arguments: Any, **_named: Any) -> NoReturn:
+            raise CheckpointError(f"the checkpoints in {place} are closed: run the graph in the `with` that opens them")
+
+        for name in ("get_tuple", "get_delta_channel_history", "list", "put", "put_writes", "delete_thread", "fence"):
+            setattr(self, name, closed)
 
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save, where other processes could."""

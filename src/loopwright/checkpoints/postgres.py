@@ -122,7 +122,10 @@ def _is_plain(value: str | float) -> bool:
 def open_saver(url: str, serde: JsonPlusSerializer) -> Generator[KeptPostgresSaver, None, None]:
     """Open the saver for synchronous calls; see `loopwright.checkpoints.open_checkpointer`."""
     with pool_at(prepared(url)) as pool, KeptPostgresSaver(pool, serde=serde) as saver:
-        yield saver
+        try:
+            yield saver
+        finally:
+            saver.close("PostgreSQL")
 
 
 def pool_at(address: PostgresAddress, wait: float = WAIT) -> ConnectionPool[Any]:

@@ -157,6 +157,7 @@ def open_saver(path: Path, serde: SerializerProtocol) -> Generator[KeptSqliteSav
     finally:
         # A thread may still be saving for a run that was cancelled: SQLite crashes when a connection in use is closed.
         with saver.lock:
+            saver.close(path)
             connection.close()
 
 

@@ -49,28 +49,25 @@ def show(
 
 
 def _describe(topology: Any, certificate: Any) -> None:
-    from rich.console import Console
-
     from loopwright.diagram import shown_nodes
 
-    console = Console(highlight=False, soft_wrap=True, markup=False)  # names may hold brackets
-    console.print(topology.name, style="bold")
+    typer.echo(typer.style(topology.name, bold=True))
     _start, *nodes, _end = shown_nodes(topology)
-    console.print(f"  nodes        {', '.join(nodes)}")
+    typer.echo(f"  nodes        {', '.join(nodes)}")
     for loop in topology.loops:
         back = ", ".join("the end" if route == "__end__" else route for route in loop.fallbacks)
-        console.print(
+        typer.echo(
             f"  loop {loop.name:<7} {', '.join(loop.sources)} -> {loop.target}, limit {loop.limit_text}; then {back}"
         )
     if certificate.bounded:
-        console.print(f"  supersteps   at most {certificate.max_supersteps:,}")
+        typer.echo(f"  supersteps   at most {certificate.max_supersteps:,}")
         if certificate.max_model_calls is not None:
-            console.print(f"  model calls  at most {certificate.max_model_calls:,}, retries and repairs included")
+            typer.echo(f"  model calls  at most {certificate.max_model_calls:,}, retries and repairs included")
         if certificate.max_seconds is not None:
-            console.print(f"  seconds      at most {certificate.max_seconds:,.0f}, retries and waits included")
+            typer.echo(f"  seconds      at most {certificate.max_seconds:,.0f}, retries and waits included")
     else:
         for cycle in certificate.unbounded_cycles:
-            console.print(f"  unbounded    {' -> '.join((*cycle, cycle[0]))}", style="red")
+            typer.echo(typer.style(f"  unbounded    {' -> '.join((*cycle, cycle[0]))}", "red"))
 
 
 def _write(shown: str | bytes, out: Path | None) -> None:

@@ -91,11 +91,7 @@ def _described(model: Any) -> dict[str, Any]:
     except WeightsError as error:
         problem = str(error)
     return {
-        "name": model.name,
-        "role": model.role,
-        "bytes": model.bytes,
-        "licence": model.licence,
-        "upstream": model.upstream,
+        **{name: getattr(model, name) for name in ("name", "role", "bytes", "licence", "upstream")},
         "repository": model.published.repository if model.published else None,
         "revision": model.published.revision if model.published else None,
         "path": str(weights.place) if weights else None,

@@ -215,15 +215,13 @@ def settings_of(given: list[str] | None) -> dict[str, Any]:
 async def _followed(workflow: Workflow[Any], run: Run, as_json: bool, **options: Any) -> int:
     from loopwright.engine import RunResult
 
-    result = None
+    result: Any = None  # the last that it gives
     async for event in workflow.follow(run, **options):
         if isinstance(event, RunResult):
             result = event
         elif not as_json:
             for told in run.told(event):
                 print(visible(told.message), file=sys.stderr)
-    if result is None:
-        raise RuntimeError("the run ended without a result")
     outcome, _events = await run.ended(result)
     _print(workflow, run, result, outcome, as_json)
     return int(outcome.error is not None or outcome.status == "failed")
@@ -235,15 +233,10 @@ def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_
     stop, usage = result.state.get("stop_reason"), run.usage.total()
     if as_json:
         told = {
-            "workflow": workflow.name,
-            **outcome.model_dump(),
-            "stop_reason": stop,
-            "path": result.path,
-            "seconds": result.seconds,
-            "model_calls": usage.calls,
-            "tokens": usage.total_tokens,
+            "workflow": workflow.name, **outcome.model_dump(), "stop_reason": stop, "path": result.path,
+            "seconds": result.seconds, "model_calls": usage.calls, "tokens": usage.total_tokens,
             "cost": run.usage.cost(),
-        }
+        }  # fmt: skip
         print(json.dumps(plain_json(told), indent=2, ensure_ascii=False))
         return
     if outcome.answer:

@@ -126,15 +126,10 @@ def serve(
                 typer.launch(url)
 
         serving = Serving(
-            workflows=workflows,
+            workflows=workflows, runs=runs, retention=Retention(keep, keep_days), max_running=max_running, works=work,
             settings=ServerSettings(data=data, reads_per_minute=reads_per_minute, starts_per_minute=starts_per_minute),
-            runs=runs,
-            retention=Retention(keep, keep_days),
-            max_running=max_running,
-            works=work,
-            lease=lease,
-            allowances=WorkflowConfig.load(config).allowances,
-        )
+            lease=lease, allowances=WorkflowConfig.load(config).allowances,
+        )  # fmt: skip
         exits.enter_context(exporting())
         serve_until_told(serving, host, port, token, cors or (), reserved=address, started=started)
 

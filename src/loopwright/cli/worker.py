@@ -9,10 +9,10 @@ import typer
 from loopwright.cli.serve import DATA, Data, Lease, loading, opened, require_known
 from loopwright.cli.words import ConfigFile
 
-Store = Annotated[
+Runs = Annotated[
     str,
     typer.Option(
-        "--store", "--runs", envvar="LOOPWRIGHT_RUNS", show_envvar=True,
+        "--runs", envvar="LOOPWRIGHT_RUNS", show_envvar=True,
         help="Where runs are kept: postgresql://..., as for `loopwright serve --runs`.",
     ),
 ]  # fmt: skip
@@ -34,7 +34,7 @@ Port = Annotated[
 
 
 def worker(
-    store: Store,
+    runs: Runs,
     concurrency: Concurrency = 10,
     workflows: Workflows = None,
     config: ConfigFile = None,
@@ -57,7 +57,7 @@ def worker(
 
         exits.enter_context(exporting())
         serving = Serving(
-            workflows=served, settings=ServerSettings(data=data), runs=store, max_running=concurrency,
+            workflows=served, settings=ServerSettings(data=data), runs=runs, max_running=concurrency,
             lease=lease, allowances=WorkflowConfig.load(config).allowances,
         )  # fmt: skip
         names = ", ".join(sorted(hosted.name for hosted in served))

@@ -6,7 +6,7 @@ Where a node jumps with a Command or a router chooses, the wrapper of `loopwrigh
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 from langgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
 from langgraph.channels.base import BaseChannel
 from langgraph.constants import TAG_HIDDEN
-from langgraph.graph import END, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -22,15 +22,16 @@ from pydantic import BaseModel
 from loopwright.engine import langgraph_private, ledger
 from loopwright.engine.budget.budget import Budget, merge_spent
 from loopwright.engine.budget.meter import check_budgets
-from loopwright.engine.events.reasons import MESSAGES
-from loopwright.engine.events.stops import calls_closed
+from loopwright.engine.events.reasons import MESSAGES, shorten
+from loopwright.engine.events.stops import as_update, calls_closed, messages_in
 from loopwright.engine.gate import DISPATCHER, ENGINE_NODES, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways
 from loopwright.engine.ledger import HIDDEN, LEDGER, STOP_REASON, StopReason
-from loopwright.engine.loop import Loop, StateLimit
+from loopwright.engine.loop import Loop, StateLimit, is_count
 from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import check_fan_out, crossed
-from loopwright.engine.proof.read import Builder, Sender, anywhere_in, read_destinations
+from loopwright.engine.proof.reach import unwrapped
+from loopwright.engine.proof.read import ADDED_KEY, Builder, Sender, anywhere_in, read_destinations, read_topology
 from loopwright.errors import GraphError, LoopDeclarationError, unknown_name_message
 
 
@@ -69,14 +70,20 @@ class BoundBuilder(Builder):
         """Compile it as LangGraph does, and add the hidden channels; gates read every channel, of all schemas."""
         compiled = super().compile(*given, **options)
         compiled.channels |= self.hidden
-        for loop in self.loops:
-            compiled.nodes[loop.gate].channels = [*self.channels, *self.managed, *self.hidden]
+        schema: Any = self.state_schema
+        fields: dict[str, Any] = getattr(schema, "model_fields", None) or getattr(schema, "__dataclass_fields__", {})
+        limits = [loop.limit.key for loop in self.loops if isinstance(loop.limit, StateLimit)]
+        # A field's default is in no channel until it is written.
+        preset = {key: its.default for key, its in fields.items() if key in limits and is_count(its.default)}
+        for gate in (compiled.nodes[loop.gate] for loop in self.loops):
+            gate.channels = [*self.channels, *self.managed, *self.hidden]
+            gate.mapper = preset.__or__ if preset else None
         return compiled
 
 
 def bind(
     builder: Builder,
-    loops: Sequence[Loop],
+    loops: Loop | Sequence[Loop],
     budget: Budget | None = None,
     fan_out: Mapping[str, int] | None = None,
     *,
@@ -92,7 +99,7 @@ def bind(
         GraphError: If the budget or the fan-out does not fit the graph, or its state has no room for what is counted.
     """
     bound = copy_builder(builder)
-    bound.loops, bound.budget, bound.fan_out = tuple(loops), budget, dict(fan_out or {})
+    bound.loops, bound.budget, bound.fan_out = declared(loops), budget, dict(fan_out or {})
     bound.held = True
     bound.reports = reports or bool(bound.loops or budget)
     check_fan_out(builder, bound.fan_out)
@@ -123,7 +130,7 @@ def bind(
         bound.add_node(loop.gate, gate, input_schema=schema, destinations=targets, defer=bound.nodes[loop.target].defer)
         for source in loop.sources:
             bound.gated.setdefault(source, {})[loop.target] = loop
-            _redirect(bound, loop, source)
+            _redirect(builder, bound, loop, source)
     for place, gate in enumerate(gates):
         before = [each.loop.gate for each in gates[:place]]
         gate.before = [f"{langgraph_private.AHEAD}{each}" for each in before]
@@ -131,6 +138,14 @@ def bind(
     ends = (budget.exhausted or bound.way_out,) if budget else ()
     bound.add_node(DISPATCHER, RunnablePassthrough(), input_schema=schema, destinations=ends)
     return bound
+
+
+def declared(loops: Any) -> tuple[Loop, ...]:
+    """The loops that were given, one or several; anything else is a `GraphError`."""
+    loops = (loops,) if isinstance(loops, Loop) else loops
+    if not isinstance(loops, list | tuple) or not all(isinstance(loop, Loop) for loop in cast("Sequence[Any]", loops)):
+        raise GraphError(f"loops is {loops!r}: give a Loop, or a list of them")
+    return tuple(cast("Sequence[Loop]", loops))
 
 
 def _crossed(bound: BoundBuilder) -> Iterator[tuple[str, str]]:
@@ -200,8 +215,8 @@ def _settle_defaults(bound: BoundBuilder) -> None:
     vars(bound)[defaults] = fresh
 
 
-def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Put the wrapper around every node of a compiled graph, and keep its gates out of the streams."""
+def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any], added: Set[str]) -> None:
+    """Put the wrapper around every node of a compiled graph, those `added` to it too, and hide gates from streams."""
     known = read_destinations(bound)
     marked = {loop.target for loop in bound.loops if loop.first_free}
     for node, spec in bound.nodes.items():
@@ -221,7 +236,12 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
             notes[ledger.REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
         if notes:
             langgraph_private.write_with(compiled, node, lambda _, notes=notes: notes)
-        watched = WatchedNode(compiled.nodes[node].bound, ways, _writes_spent(bound, node))
+        made, its, settle = getattr(unwrapped(spec.runnable), ADDED_KEY, None), compiled.nodes[node], None
+        if made or node in added:
+            settle = partial(_settled, bound, made)
+            if bound.reports and isinstance(its.channels, list) and not its.mapper:
+                its.channels = [*dict.fromkeys([*its.channels, STOP_REASON])]  # it is told which bound was reached
+        watched = WatchedNode(its.bound, ways, _writes_spent(bound, node), settle)
         apart = ",".join(loop.gate for loop in ways.gates.values())
         langgraph_private.replace_bound(compiled, node, watched, apart=apart)
 
@@ -229,6 +249,22 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any])
 def gathers_messages(builder: Builder) -> bool:
     """Whether a state has messages, to which those are added that a node writes."""
     return MESSAGES in builder.channels and not isinstance(builder.channels[MESSAGES], LastValue)
+
+
+def _settled(bound: BoundBuilder, made: str | None, result: Any, config: RunnableConfig) -> Any:
+    """What is said at a bound, as an update that adds it: to messages, too, that the state replaces."""
+    known = isinstance(result, dict) and bound.channels.keys() & cast("dict[str, Any]", result)
+    update, key = result if known else as_update(result), made or MESSAGES
+    if (update is result and not made) or key not in update or langgraph_private.ROOT in bound.channels:
+        return result
+    given = update[key]
+    if key not in bound.channels:
+        problem = f"the fallback gave {shorten(repr(given))}, and the state has no {key!r}"
+        raise GraphError(f"{problem}: give an update of its keys, for example {{'answer': ...}}")
+    held, parts = langgraph_private.read(config, [key]).get(key) or (), given if isinstance(given, list) else [given]
+    # The dicts of a provider's own client stay what they are among their like.
+    said = parts if all(isinstance(one, Mapping) for one in (*held, *parts)) else messages_in(given)
+    return {**update, key: [*(held if isinstance(bound.channels[key], LastValue) else ()), *said]}
 
 
 def _with_closed_calls(bound: BoundBuilder, command: Command[Any], config: RunnableConfig) -> Command[Any]:
@@ -292,7 +328,8 @@ def _check_known(builder: Builder, loop: Loop) -> None:
     named += (("state key", key, builder.channels) for key in keys if key and isinstance(key, str))
     for kind, name, known in named:
         if name not in known:
-            raise LoopDeclarationError(loop.name, unknown_name_message(kind, name, known))
+            ends = " END ends the run there; bounded(fallback=...) adds a 'fallback'." if name in loop.fallbacks else ""
+            raise LoopDeclarationError(loop.name, unknown_name_message(kind, name, known) + ends)
     counter = loop.counter if loop.counter_by == "engine" else None
     for key, what, kinds in (
         (counter, "counter, a number", (int, float)),
@@ -380,16 +417,20 @@ def _is_fleeting(channel: Any) -> bool:
 # Edges
 
 
-def _redirect(bound: BoundBuilder, loop: Loop, source: str) -> None:
+def _redirect(builder: Builder, bound: BoundBuilder, loop: Loop, source: str) -> None:
     """Send the source's fixed edges into the loop's target to its gate; what jumps there is sent there as it runs."""
     known, routers = read_destinations(bound), bound.branches.get(source, {})
     # A router without a path map may return the name of any node.
     jumps = [known[source].jumps, *(known[source, name].jumps if it.ends else None for name, it in routers.items())]
     if not _redirect_edges(bound, loop, source) and not any(to is None or loop.target in to for to in jumps):
+        ways = read_topology(builder).ways()
+        into = [node for node, ends in ways.items() if loop.target in ends and node != START]
+        told = f"{source!r} leads to {[*ways[source]] or 'nothing'}, and to {loop.target!r} leads {into or 'nothing'}"
         raise LoopDeclarationError(
             loop.name,
-            f"there is no edge {source} -> {loop.target}. A node that jumps with Command must declare it: "
-            f"annotate its return type as Command[Literal[{loop.target!r}, ...]] or pass destinations to add_node.",
+            f"there is no edge {source} -> {loop.target}: {told}. Take one of these, or let bounded(graph, limit=...) "
+            "choose, which logs its loops. A node that jumps with Command must declare it: annotate its return type as "
+            f"Command[Literal[{loop.target!r}, ...]] or pass destinations to add_node.",
         )
 
 

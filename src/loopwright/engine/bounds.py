@@ -12,11 +12,12 @@ from typing import Any, cast
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from loopwright.engine.bind import BoundBuilder, bind, copy_builder, watch, watch_routers
+from loopwright.engine.bind import BoundBuilder, bind, copy_builder, declared, watch, watch_routers
 from loopwright.engine.budget.budget import Budget
+from loopwright.engine.events.reasons import shorten
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph, as_bounded
-from loopwright.engine.langgraph_private import read, write_with
+from loopwright.engine.langgraph_private import ROOT, read, write_with
 from loopwright.engine.ledger import LEDGER, STOP_REASON, fresh_books
 from loopwright.engine.loop import Loop, is_count
 from loopwright.engine.nodes.fallback import FALLBACK, last_word, require_state, way_out
@@ -58,8 +59,9 @@ def bounded(
             chosen, and the `Loop`s that were chosen are logged, ready to paste.
         warn_at: With `limit`, from so many passes left on, a message in the state key ``messages`` tells the model how
             many, as `Loop.warn_at` does; 0 tells nothing.
-        fallback: A node function that answers when a bound is reached. It becomes the node ``fallback``: with `limit`
-            every own loop leads there, a `budget` that names no route does, and so does each `Loop` that names it.
+        fallback: A node function that answers when a bound is reached: by a state update or, for a state's
+            ``messages``, text or messages. It finds ``stop_reason`` in a state that is a dict. It becomes the node
+            ``fallback``: with `limit` every own loop leads there, a `budget` without a route, and a `Loop` naming it.
         budget: What a run may spend on model calls, tokens, money and time.
         fan_out: Node -> how many ``Send``s at most reach it from one run of a router or node; more is an error, and the
             certificate counts with it.
@@ -74,8 +76,8 @@ def bounded(
         GraphError: If a node cannot be reached, or neither `loops` nor `limit` is given for a graph that has cycles.
     """
     builder = builder_of(graph)
-    loops = (loops,) if isinstance(loops, Loop) else loops
-    _check_arguments(graph, loops, limit, warn_at, fallback, budget, {"fan_out": fan_out, **compile_options})
+    loops = declared(loops)
+    _check_arguments(graph, limit, warn_at, fallback, budget, {"fan_out": fan_out, **compile_options})
     builder = drawn = copy_builder(builder)
     builder.validate().compiled = False  # what LangGraph's own compiling refuses is said in its words
     if fallback is last_word:  # nobody wrote that node
@@ -105,17 +107,13 @@ def bounded(
     return _compiled(graph, drawn, bound, certificate, compile_options)
 
 
-def _check_arguments(
-    graph: Any, loops: Any, limit: Any, warn_at: Any, fallback: Any, budget: Any, more: Mapping[str, Any]
-) -> None:
+def _check_arguments(graph: Any, limit: Any, warn_at: Any, fallback: Any, budget: Any, more: Mapping[str, Any]) -> None:
     """Refuse what cannot be meant, before LangGraph or pydantic stumble over it."""
     options = signature(StateGraph.compile).parameters
     known = {*signature(bounded).parameters, *options} - {"self", "compile_options"}
     wrapped = any(option.kind is option.VAR_KEYWORD for option in options.values())  # by somebody who traces it
     for name in () if wrapped else more.keys() - known:
         raise GraphError(unknown_name_message("argument", name, known))
-    if not isinstance(loops, list | tuple) or not all(isinstance(loop, Loop) for loop in loops):
-        raise GraphError(f"loops is {loops!r}: give a Loop, or a list of them")
     if limit is not None and not is_count(limit):
         raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
     if not is_count(warn_at) or (warn_at and limit is None):
@@ -135,15 +133,18 @@ def _check_arguments(
 
 def _check_fallbacks(builder: Builder, named: Set[str | None]) -> None:
     for node in builder.nodes.keys() & named:
-        runnable: Any = unwrapped(builder.nodes[node].runnable)
-        given = getattr(runnable, "func_accepts", None)  # of a function: what LangGraph hands it beside the state
-        if given is None:
-            continue
-        function = runnable.func or runnable.afunc
+        function: Any = unwrapped(builder.nodes[node].runnable)
+        given: dict[str, Any] = {}
+        if hasattr(function, "func_accepts"):  # of a function: what LangGraph hands it beside the state
+            given, function = {**function.kwargs, **function.func_accepts}, function.func or function.afunc
+        elif ROOT in builder.channels:
+            continue  # a state that is messages is what a chat model takes
         try:
-            require_state(function, {**runnable.kwargs, **given})
+            require_state(function, given)
         except TypeError as error:
-            raise GraphError(f"the fallback {node!r}, {function}, cannot be called with the state: {error}") from error
+            raise GraphError(
+                f"the fallback {node!r}, {shorten(repr(function))}, cannot be called with the state: {error}"
+            ) from error
 
 
 def _with_fallback(
@@ -167,7 +168,7 @@ def _with_fallback(
 def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: Any, given: dict[str, Any]) -> Any:
     watch_routers(bound)
     compiled = bound.compile(**_compile_options(graph, builder, given))
-    watch(bound, compiled)
+    watch(bound, compiled, bound.nodes.keys() - builder_of(graph).nodes.keys())
     structure = structure_of(compiled)
     if bound.reports:
         books = partial(fresh_books, bound.loops, compiled.channels, structure)
@@ -221,7 +222,7 @@ def _written_out(loop: Loop) -> str:
 def choose_loops(
     builder: Builder, limit: int, exhausted: str = END, name: str | None = None, warn_at: int = 0
 ) -> list[Loop]:
-    """Choose the edges that close a cycle, and declare a loop for each node that they lead to.
+    """Choose the edges that close a cycle, as `choose` does, and declare a loop for each node that they lead to.
 
     Args:
         builder: The graph.
@@ -229,9 +230,6 @@ def choose_loops(
         exhausted: Where control goes when a bound is reached.
         name: The graph's name, for a loop at a node that has none for people.
         warn_at: From so many passes left on, the model is told how many.
-
-    Returns:
-        The loops, as `loopwright.engine.proof.choice` chooses them; empty for a graph without cycles.
     """
     topology = read_topology(builder)
     handled = {(edge.source, edge.target) for edge in topology.edges if edge.kind == "handler"}

@@ -131,9 +131,6 @@ class Course:
 
         Returns:
             What is left to write, where the process died while it ended this run before its time.
-
-        Raises:
-            CheckpointError: If a graph of another structure wrote it.
         """
         graph = self.graph
         if saved and not self._here.get(FORCE):
@@ -371,10 +368,8 @@ class _Lent(InMemorySaver):
 _ENDING = "loopwright_ending"
 """What the metadata of a checkpoint call that a run's last but one is, at which it is not at its end."""
 
-
 _FILLED_IN = {"callbacks", "tags", "metadata"}
 """A config that has all of these was filled in by LangChain, for a ``batch`` or a chain; its 25 steps nobody set."""
-
 
 _PLACE = {"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"}
 """What a run is configured with that has a place of its own: then nothing is configured by the node that begins it."""

@@ -9,7 +9,7 @@ stays as it is.
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -109,6 +109,8 @@ class WatchedNode(Runnable[Any, Any]):
     """Where it may go."""
     metered: bool = False
     """Whether to write what the run has spent beside its result."""
+    settle: Callable[[Any, RunnableConfig], Any] | None = None
+    """Makes an update of what it returns, where that is none yet."""
 
     def __post_init__(self) -> None:
         self.name = getattr(self.bound, "name", None)
@@ -130,6 +132,8 @@ class WatchedNode(Runnable[Any, Any]):
             raise self._from_inside(jump, config) from None
 
     def _leave(self, result: Any, config: RunnableConfig | None) -> Any:
+        if self.settle:
+            result = self.settle(result, config or {})
         if isinstance(result, dict):
             self._warn_of_books(result)
         elif isinstance(result, Command | Send):

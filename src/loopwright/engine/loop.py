@@ -41,16 +41,12 @@ class StateLimit(Declared):
     """The state key that holds the limit, or a function that computes it from the state (by how hard the question is,
     say); read once, at the loop's first request, then frozen for its scope."""
     default: int
-    """The limit where the key is missing or None; at most `ceiling`."""
+    """The limit where the key is missing or None; at most `ceiling`. A default of the state's own field goes before."""
     ceiling: int
     """The most that is ever granted, whatever the state says; the proof counts with it."""
 
     def asked(self, state: Mapping[str, Any]) -> int:
-        """The limit that this state asks for, which may be more than the ceiling.
-
-        Raises:
-            ValueError: If the key holds something that is not a whole number from 0 up.
-        """
+        """The limit that this state asks for, perhaps above the ceiling; what is no whole number is a `ValueError`."""
         value: Any = self.key(state) if callable(self.key) else state.get(self.key)
         if value is None:
             value = min(self.default, self.ceiling)
@@ -189,6 +185,9 @@ class Loop(Declared):
 
     def _problems(self) -> Iterator[str]:
         yield from self._wrong_counts()
+        for rule in self.stall_rules:
+            if callable(rule) and (isinstance(rule, type) or not hasattr(rule, "look")):
+                yield f"stall is {rule!r}: give a rule; what makes one is called: {getattr(rule, '__name__', '')}(...)"
         Declared.__post_init__(self, lambda problem: LoopDeclarationError(self.name, problem))
         if not self.name or self.name[0] == "." or any(character in self.name for character in ":|\n"):
             yield "the name must not be empty, begin with a dot, nor hold ':', '|' or a line break"
@@ -242,8 +241,7 @@ class Loop(Declared):
     @property
     def fallbacks(self) -> tuple[str, ...]:
         """Every node (or END) that a refused pass can enter, each once."""
-        routes = [self.exhausted] if isinstance(self.exhausted, str) else list(self.exhausted.values())
-        return tuple(dict.fromkeys(routes))
+        return tuple(dict.fromkeys(map(self.fallback_of, self.sources)))
 
     def fallback_of(self, source: str) -> str:
         """The node (or END) that a pass enters which is refused to one source."""
@@ -363,11 +361,7 @@ def decide(
 def begun(
     loop: Loop, state: Mapping[str, Any], spent: Spent | None = None, *, total: int = 0, pass_of: int = 0
 ) -> Spend:
-    """A loop's entry in the ledger at the first request of its scope, which freezes the limit.
-
-    Raises:
-        LoopDeclarationError: If the state holds a limit that is not a whole number.
-    """
+    """A loop's entry in the ledger at the first request of its scope, which freezes the limit; see `decide`."""
     try:
         asked = loop.limit if isinstance(loop.limit, int) else loop.limit.asked(state)
     except ValueError as error:

@@ -26,7 +26,7 @@ from loopwright.engine.events.stops import (
 from loopwright.engine.langgraph_private import RECURSION_LIMIT
 from loopwright.engine.ledger import STOP_REASON, StopReason
 from loopwright.engine.loop import RUN
-from loopwright.engine.proof.read import NEEDED_KEYS
+from loopwright.engine.proof.read import ADDED_KEY, NEEDED_KEYS
 from loopwright.errors import GraphError
 
 logger = logging.getLogger("loopwright.fallbacks")
@@ -51,7 +51,7 @@ def best_effort(*keys: str, messages: str = "messages", to: str | None = None) -
     Args:
         *keys: State keys in the order in which they are filled: the last one that is not empty is the answer. Where all
             are empty, it is the last text that the model wrote.
-        messages: The state key of the messages; its reducer must append.
+        messages: The state key of the messages.
         to: The state key that receives the answer as text; None appends it to the messages.
     """
 
@@ -75,7 +75,7 @@ def say_what_is_missing(
 
     Args:
         question: The state key of the question; None takes the last message of a person.
-        messages: The state key of the messages; its reducer must append.
+        messages: The state key of the messages.
         to: The state key that receives the answer as text; None appends it to the messages.
     """
 
@@ -102,7 +102,7 @@ def answer_without_tools(
         model: The chat model; tools that are bound to it are taken off.
         instruction: What the model is told last; ``{bound}`` becomes the bound that was reached.
         question: The state key of the question, for a graph whose messages do not hold it.
-        messages: The state key of the messages; its reducer must append.
+        messages: The state key of the messages.
         to: The state key that receives the answer as text; None appends it to the messages.
     """
     plain = _without_tools(model)
@@ -156,9 +156,6 @@ def _node(
 ) -> RunnableLambda[Any, Update]:
     """A node, sync and async. LangGraph reads its input schema from ``__call__``, which each node gets of its own."""
 
-    async def same(state: State) -> Update:
-        return answer(state)
-
     def call(self: RunnableLambda[Any, Update], state: Any) -> Update:
         return self.invoke(state)
 
@@ -167,7 +164,7 @@ def _node(
     # A graph whose answer goes elsewhere need not have messages.
     setattr(schema, NEEDED_KEYS, {*keys, messages, to} - {None, MESSAGES if to else None})
     call.__annotations__ = {"state": schema}
-    return type(name, (RunnableLambda,), {"__call__": call})(answer, aanswer or same, name=name)
+    return type(name, (RunnableLambda,), {"__call__": call, ADDED_KEY: messages})(answer, aanswer, name=name)
 
 
 def _update(state: State, answer: AIMessage, messages: str, to: str | None) -> Update:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.runnables.utils import accepts_config, accepts_run_manager
 from langgraph.config import get_config
@@ -35,13 +35,13 @@ from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, current_meter
 from loopwright.engine.budget.patience import StallRule
 from loopwright.engine.events.reasons import shorten, wanted, warning
-from loopwright.engine.events.stops import NOT_RUN, close_tool_calls, open_calls
-from loopwright.engine.gate import stop_reason, tell
+from loopwright.engine.events.stops import NOT_RUN, as_update, close_tool_calls, messages_in, open_calls
+from loopwright.engine.gate import logger, stop_reason, tell
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
 from loopwright.engine.loop import END, Loop, Spend, StateLimit, begun, decide, is_count
 from loopwright.engine.nodes.fallback import require_state
 from loopwright.engine.proof.choice import loop_name
-from loopwright.errors import LoopDeclarationError
+from loopwright.errors import LoopDeclarationError, unknown_name_message
 from loopwright.fallbacks import say_what_is_missing
 
 AGENT = "agent"
@@ -95,7 +95,7 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         limit: How many passes a run gets after the first model call; a new input starts a new run, a resume or an
-            answer to an interrupt does not. A `StateLimit` reads it from the state.
+            answer to an interrupt does not. A `StateLimit` reads it from the state; its key cannot be checked here.
         per_tool: Tool -> how many of its calls run. A further one is answered with a message that says so.
         stall: How lack of progress is noticed, for example ``same_call_same_result()``.
         warn_at: From so many passes left on, the model is told how many. The history does not keep it.
@@ -131,6 +131,7 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
             fix = "give the calls of each tool by its name, for example {'search': 3}"
             raise LoopDeclarationError("LoopMiddleware", f"per_tool is {given!r}: {fix}")
         self.per_tool: dict[str, int] = dict(cast("Any", given))
+        self._unsought = frozenset(self.per_tool)
         for tool, count in self.per_tool.items():
             if not is_count(count):
                 problem = f"per_tool[{tool!r}] must be a whole number from 0 up, not {count!r}"
@@ -180,11 +181,11 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _ended(self, state: Any, update: Update, stop: StopReason, answer: Any) -> Update:
         """The last update: the fallback's answer, and no tool call left open for the thread's next turn."""
-        is_message = not isinstance(answer, Mapping) or answer.keys() >= {"role", "content"}
-        given: Update = {"messages": answer} if is_message else dict(cast("Update", answer))
-        said = _messages(given.get("messages"))
+        update_of: Any = as_update(answer)
+        given: Update = {**update_of} if isinstance(update_of, Mapping) else {"messages": update_of}
+        said = messages_in(given.get("messages"), "LoopMiddleware")
         if not any(isinstance(message, AIMessage) for message in said):
-            said += _messages(say_what_is_missing().invoke({**state, STOP_REASON: stop})["messages"])
+            said += say_what_is_missing().invoke({**state, STOP_REASON: stop})["messages"]
         closed = {message.tool_call_id for message in said if isinstance(message, ToolMessage)}
         closing = [one for one in close_tool_calls(state["messages"], stop) if one.tool_call_id not in closed]
         said = [*closing, *said]
@@ -216,6 +217,12 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
             yield meter
 
     def _warned(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        if self._unsought:
+            known = {*map(_name_in, request.tools)}
+            for tool in sorted(self._unsought - known):
+                problem = unknown_name_message("tool", tool, known)
+                logger.warning("LoopMiddleware: per_tool has an %s (unless a middleware hides it at first)", problem)
+            self._unsought = frozenset[str]()
         entry = ((cast("Any", request.state).get(BOOKS) or {}).get("ledger") or {}).get(AGENT)
         warn_at = self.loop.warn_at
         left = min(entry["limit"], self.loop.ceiling) - entry["spent"] if entry else warn_at
@@ -244,39 +251,27 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def _as_runnable(fallback: Fallback) -> Runnable[Any, Any]:
-    if isinstance(fallback, Runnable):
-        return fallback
+    is_made = isinstance(fallback, Runnable)
     try:
-        given = {"config": accepts_config(fallback), "run_manager": accepts_run_manager(fallback)}
-        require_state(fallback, {name: None for name, taken in given.items() if taken})
+        given = {} if is_made else {"config": accepts_config(fallback), "run_manager": accepts_run_manager(fallback)}
+        require_state(fallback, [name for name, taken in given.items() if taken])
     except TypeError as error:
-        problem = f"fallback is {fallback!r}: give a function of the state ({error})"
+        problem = f"fallback is {shorten(repr(fallback))}: give a function of the state ({error})"
         raise LoopDeclarationError("LoopMiddleware", problem) from error
-    return RunnableLambda(fallback)
+    return fallback if is_made else RunnableLambda(fallback)
+
+
+def _name_in(tool: Any) -> str:
+    """The name of a tool in any form that LangChain binds: a tool, a function, a provider's dict."""
+    if isinstance(tool, Mapping):
+        return str((its := cast("Any", tool.get("function", tool))).get("name") or its.get("type"))
+    return getattr(tool, "name", None) or getattr(tool, "__name__", "")
 
 
 def _name_of(state: Any) -> str:
     """The loop's name, as `bounded` has it: after the agent, whose name LangChain writes on what its model says."""
     said = next((message.name for message in reversed(state["messages"]) if isinstance(message, AIMessage)), None)
     return loop_name("agent.model", said)
-
-
-def _messages(given: Any) -> list[BaseMessage]:
-    """Messages in whatever form a fallback gives them."""
-    match given:
-        case None:
-            return []
-        case str():
-            return [AIMessage(given)]
-        case BaseMessage() | Mapping() | tuple((str(), _)):
-            given = [given]
-        case _:
-            pass
-    try:
-        return convert_to_messages(given)
-    except (TypeError, ValueError, NotImplementedError) as error:
-        problem = f"its fallback gave {shorten(repr(given))}: give text, a message, messages, or a state update"
-        raise LoopDeclarationError("LoopMiddleware", problem) from error
 
 
 def _counted(response: ModelResponse[Any], state: Any, meter: Meter | None) -> Any:

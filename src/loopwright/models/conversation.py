@@ -224,18 +224,12 @@ class Conversation(Generic[T]):
         except ValueError as error:
             refusal = message.additional_kwargs.get("refusal")
             problems = [f"the model refused: {refusal}" if refusal else str(error)]
+        kind, wrong = self.schema.__name__, "; ".join(problems)
         if self.bad_replies == self.repairs:
-            raise StructuredReplyError(self.schema.__name__, text, "; ".join(problems), self.repairs, node=self.node)
+            raise StructuredReplyError(kind, text, wrong, self.repairs, node=self.node)
         self.bad_replies += 1
-        logger.info(
-            "node %r: the reply of %s is not a valid %s, asking again (%d/%d): %s",
-            self.node,
-            self.model,
-            self.schema.__name__,
-            self.bad_replies,
-            self.repairs,
-            "; ".join(problems),
-        )
+        told = f"the reply of {self.model} is not a valid {kind}, asking again"
+        logger.info("node %r: %s (%d/%d): %s", self.node, told, self.bad_replies, self.repairs, wrong)
         self.prompt = [
             *self.first,
             AIMessage(text[:_SHOWN_BACK] or "(empty reply)"),

@@ -112,12 +112,9 @@ class ModelSpec(BaseModel):
             raise ValueError("api_key_env should be the name of an environment variable; a key itself is for api_key")
         if repeated := self.options.keys() & type(self).model_fields.keys() - {"api_key"}:
             raise ValueError(f"{', '.join(sorted(repeated))} should stand beside the options, not among them")
-        seen: set[Any] = set()
-        for spec in self.chain:
-            identity = (spec.model, spec.base_url, spec.api_key, spec.api_key_env)
-            if identity in seen:
-                raise ValueError(f"{spec.model!r} is its own fallback; every model should be named once")
-            seen.add(identity)
+        each = [(spec.model, spec.base_url, spec.api_key, spec.api_key_env) for spec in self.chain]
+        if twice := [one[0] for place, one in enumerate(each) if one in each[:place]]:
+            raise ValueError(f"{twice[0]!r} is its own fallback; every model should be named once")
         return self
 
     @field_serializer("options")

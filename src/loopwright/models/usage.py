@@ -80,13 +80,8 @@ class UsageRecorder(BaseCallbackHandler):
         """
         if self._price is None:
             return None
-        total = 0.0
-        for (_, model), usage in self.entries().items():
-            price = self._price(model, usage)
-            if price is None:
-                return None
-            total += price
-        return total
+        prices = [self._price(model, usage) for (_, model), usage in self.entries().items()]
+        return None if None in prices else sum(filter(None, prices), 0.0)
 
     def _add(self, usage: Usage, model: str, node: str | None) -> None:
         with self._lock:

@@ -21,7 +21,7 @@ def assert_bounded(
     max_model_calls: int | None = None,
     max_seconds: float | None = None,
 ) -> Certificate:
-    """Assert that every cycle of a graph is bounded, and that its worst case is as small as it should be.
+    """Assert that every cycle of a graph is bounded and its worst case as small as it should be; gives its certificate.
 
     Args:
         graph: A ``StateGraph`` or a compiled one, bounded already or not; it is not changed, and nothing runs.
@@ -31,9 +31,6 @@ def assert_bounded(
         max_node_runs: The most runs of nodes.
         max_model_calls: The most calls of chat models.
         max_seconds: The most seconds.
-
-    Returns:
-        The certificate.
 
     Raises:
         AssertionError: If a cycle is unbounded, with the `Loop`s that would bound it; or if a figure is greater than

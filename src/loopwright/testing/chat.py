@@ -112,15 +112,9 @@ class ScriptedChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Offer tools. They are recorded in the calls; whether one is called is written in the script.
+        """Offer tools. They, and all else that is given, are recorded; whether one is called is written in the script.
 
-        Args:
-            tools: The tools.
-            tool_choice: Recorded too.
-            kwargs: Recorded too.
-
-        Returns:
-            The model with these tools; it shares the script and the calls.
+        The model with these tools shares the script and the calls.
         """
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
@@ -135,9 +129,6 @@ class ScriptedChatModel(BaseChatModel):
             schema: A pydantic class, a ``TypedDict``, or a JSON schema.
             include_raw: Whether to return a dict of ``raw``, ``parsed`` and ``parsing_error`` instead of raising.
             kwargs: ``method`` and ``strict`` as with real models; recorded.
-
-        Returns:
-            The model with a parser.
         """
         wire = convert_to_json_schema(schema) if isinstance(schema, type) else schema
         if isinstance(schema, type) and issubclass(schema, BaseModel):
@@ -235,15 +226,7 @@ class ScriptedChatModel(BaseChatModel):
 
 
 def always(reply: Reply, **settings: Any) -> ScriptedChatModel:
-    """A model that gives the same reply to everything, for example a grader that always says no.
-
-    Args:
-        reply: The reply.
-        settings: As for `ScriptedChatModel`.
-
-    Returns:
-        The model.
-    """
+    """A `ScriptedChatModel` that gives the same reply to everything, for example a grader that always says no."""
     return ScriptedChatModel(reply, repeat_last=True, **settings)
 
 
@@ -261,6 +244,8 @@ def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
     parts: list[Any] = re.findall(r"\s*\S+|\s+", content) if isinstance(content, str) else [content]
     for part in parts:
         yield ChatGenerationChunk(message=AIMessageChunk(content=part, id=message.id))
+    calls: list[Any] = [{**call, "args": json.dumps(call["args"])} for call in message.tool_calls]
+    calls += [call for call in message.invalid_tool_calls if call["id"]]
     yield ChatGenerationChunk(
         message=AIMessageChunk(
             content="" if isinstance(content, str) else [],
@@ -269,8 +254,8 @@ def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
             response_metadata=message.response_metadata,
             usage_metadata=message.usage_metadata,
             tool_call_chunks=[
-                tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
-                for index, call in enumerate(message.tool_calls)
+                tool_call_chunk(name=call["name"], args=call["args"], id=call["id"], index=index)
+                for index, call in enumerate(calls)
             ],
             chunk_position="last",
         )

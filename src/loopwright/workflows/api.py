@@ -20,8 +20,9 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, Self, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
@@ -32,8 +33,11 @@ from loopwright.diagram.shown import NodeInfo, ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
 from loopwright.engine.events.schema import NodeFinished, RunFinished, TextStreamed, Told, afollowing, closing, holding
+from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.nodes.fallback import FALLBACK
 from loopwright.engine.nodes.redact import redacted
+from loopwright.engine.proof.read import NEEDED_KEYS
 from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, unknown_name_message
 from loopwright.models import ModelRegistry, UsageRecorder
 from loopwright.models.prompts import PromptLibrary
@@ -102,17 +106,16 @@ def _names_path(value: Any, default: Any = None) -> bool:
     """Whether a value holds a path that somebody gave; what stands there by default is nobody's word."""
     if isinstance(value, PurePath):
         return value != default
+    usual: dict[str, Any] = {}
     if isinstance(value, BaseModel):
         fields = type(value).model_fields
-        given = ((name, fields[name].default) for name in value.model_fields_set & fields.keys())
-        return any(_names_path(getattr(value, name), getattr(default, name, usual)) for name, usual in given)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        every = ((each.name, each.default) for each in dataclasses.fields(value))
-        return any(_names_path(getattr(value, name), getattr(default, name, usual)) for name, usual in every)
-    if isinstance(value, Mapping):
-        return any(_names_path(each) for each in cast("Mapping[Any, Any]", value).values())
-    parts = cast("Iterable[Any]", value) if isinstance(value, list | tuple | set | frozenset) else ()
-    return any(map(_names_path, parts))
+        usual = {name: fields[name].default for name in value.model_fields_set & fields.keys()}
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        usual = {each.name: each.default for each in dataclasses.fields(value)}
+    if usual:
+        return any(_names_path(getattr(value, name), getattr(default, name, its)) for name, its in usual.items())
+    parts: Any = value.values() if isinstance(value, Mapping) else value
+    return any(map(_names_path, parts)) if isinstance(value, Mapping | list | tuple | set | frozenset) else False
 
 
 class WorkflowInput(Frozen):
@@ -260,8 +263,8 @@ class WritingRun(Run):
         """Task of a visit, or node where that is not known -> what a model says in it."""
         self._said: set[str] = set()
         """What models said."""
-        self._keys: dict[str, None] = {}
-        """The keys that nodes wrote, that written last the last."""
+        self._keys: dict[str, str] = {}
+        """The keys that nodes wrote, that written last the last -> the node that wrote a text there, if it did."""
 
     def replay(self, event: RunEvent) -> None:
         """Note what was said and written."""
@@ -270,7 +273,11 @@ class WritingRun(Run):
             self._saying[visit] = self._saying.get(visit, "") + event.text
         elif isinstance(event, NodeFinished):
             self._said |= {self._saying.pop(visit, "").strip() for visit in (event.task_id, event.node)}
-            self._keys = dict.fromkeys([*(key for key in self._keys if key not in event.update), *event.update])
+            # Of what one visit wrote, the words themselves are the answer, and not what was made of them beside it.
+            texts = {key: "".join(_texts(value)).strip() for key, value in event.update.items()}
+            for key in sorted(texts, key=lambda key: texts[key] in self._said):
+                self._keys.pop(key, None)
+                self._keys[key] = event.node if texts[key] else ""
 
     def told(self, event: RunEvent) -> Iterable[Told]:
         """Nothing, but it is noted."""
@@ -278,21 +285,51 @@ class WritingRun(Run):
         return ()
 
     async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
-        """What the run wrote: the text that a model said last is the last one, else that written last."""
+        """What the run wrote, the answer last: of the texts one of a fallback's, else called so, else of a model's."""
         for event in () if self._keys else result.events:  # nobody told it of them
             self.replay(event)
-
-        written = [*self._keys]  # of a run that goes on from another's state, what was written since
-
-        def late(key: str) -> tuple[bool, bool, int]:
-            value = result.state[key]
-            said = isinstance(value, str) and value.strip() in self._said - {""}
-            return key not in unchanged, said, written.index(key) if key in written else -1
-
         given = cast("Mapping[str, Any]", self.graph_input if isinstance(self.graph_input, Mapping) else {})
+        texts = {key: _texts(value, given.get(key)) for key, value in result.state.items()}
+        written = [key for key in self._keys if key in texts]  # if it went on from another's state, since then
         unchanged = [key for key, value in result.state.items() if _same(value, given.get(key))]
-        keys = sorted((key for key in result.state if key in written or key not in unchanged), key=late)
-        return await super().ended(RunResult({key: result.state[key] for key in keys}, result.events))
+        lists = [key for key in written if not isinstance(result.state[key], str)]
+        said = self._said.union(text.strip() for key in lists for text in texts[key])
+        # A grade or a label can stand in any text by chance; Thai, Chinese and Japanese have no spaces.
+        long = [each for each in said if len(each.split()) > 1 or sum(letter >= "\u0e00" for letter in each) > 4]
+        last_words = _last_words(cast("Workflow[Any]", self.workflow).graph(None))
+
+        def late(key: str) -> tuple[bool, ...]:
+            text = "".join(texts[key][-1:])
+            spoken = text.strip() in said or any(each in text for each in long)
+            named = key.lower().removeprefix("final_") == "answer"
+            ended = self._keys.get(key) in last_words
+            return key in written, key not in unchanged, ended, named, key in lists and bool(text), spoken
+
+        keys = sorted([*(key for key in texts if key not in (*written, *unchanged)), *written], key=late)
+        outcome, events = await super().ended(RunResult({key: result.state[key] for key in keys}, result.events))
+        answers = [texts[key][-1] for key in keys if key in outcome.details and "".join(texts[key][-1:]).strip()]
+        return outcome.model_copy(update={"answer": "".join(answers[-1:])}), events
+
+
+def _last_words(graph: BoundedGraph) -> set[str]:
+    """The nodes behind which a run ends, and to which only a bound leads, or which are of `loopwright.fallbacks`."""
+    edges = graph.topology().edges
+    found = {edge.target for edge in edges if edge.kind == "exhausted" or edge.source == DISPATCHER}
+    others = {edge.target for edge in edges if edge.kind != "exhausted" and edge.source != DISPATCHER}
+    found -= others - {FALLBACK}  # to which a router may seem to lead whose ends nobody knows
+    found |= {node for node, spec in graph.builder.nodes.items() if hasattr(spec.input_schema, NEEDED_KEYS)}
+    return found - {edge.source for edge in edges if edge.target != END}
+
+
+def _texts(value: Any, given: Any = None) -> list[str]:
+    """A text, or those of the AI messages in a value, behind the message that was given last."""
+    if isinstance(value, str):
+        return [value]
+    parts, asked = (cast("list[Any]", each if isinstance(each, list) else [each]) for each in (value, given))
+    last = [(each.type, each.content, each.name) for each in asked[-1:] if isinstance(each, BaseMessage)]
+    messages = [each for each in parts if isinstance(each, BaseMessage)]
+    first = max((at for at, each in enumerate(messages, 1) if (each.type, each.content, each.name) in last), default=0)
+    return [each.text for each in messages[first:] if isinstance(each, AIMessage) and each.text.strip()]
 
 
 def _same(value: Any, given: Any) -> bool:
@@ -443,23 +480,16 @@ class Workflow(ABC, Generic[S]):
         return found
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
-        """What came of a run: by default the last word of a model in the state, else the last text written there."""
+        """What came of a run: by default the last word of a model in the state; a `WritingRun` looks closer."""
         builder = self.graph(None).builder
         output = builder.schemas[builder.output_schema]
         details = {key: value for key, value in state.items() if key in output and key != STOP_REASON}
-        said = [
-            message.text
-            for value in details.values()
-            if isinstance(value, list)
-            for message in value  # pyright: ignore[reportUnknownVariableType]
-            if isinstance(message, AIMessage) and message.text.strip()
-        ]
-        written = [value for value in details.values() if isinstance(value, str) and value.strip()]
-        try:
-            plain = to_jsonable_python(details, fallback=str)
-        except ValueError:  # there are bytes that are no text
-            plain = to_jsonable_python(details, bytes_mode="base64", fallback=str)
-        return Outcome(answer=(said or written or [""])[-1], details=plain)
+        by_models_last = sorted(details.values(), key=lambda value: not isinstance(value, str))
+        texts = [text for value in by_models_last for text in _texts(value) if text.strip()]
+        with suppress(ValueError):  # there may be bytes that are no text
+            details = to_jsonable_python(details, fallback=str, inf_nan_mode="null")
+        plain = {key: plain_json(value) for key, value in details.items()}
+        return Outcome(answer="".join(texts[-1:]), details=plain)
 
     def uncitable(self, names: Sequence[str]) -> Sequence[str]:
         """Those of the citations that an evaluation expects which this workflow can never make, as far as it knows."""

@@ -356,7 +356,13 @@ class Session:
         if not self.resume:
             return free
         if last is None:
-            logger.warning("%s", self._nothing_to_resume())
+            logger.warning(
+                "nothing to resume: there is no checkpoint of run %r in %r (pipeline.checkpoint.save_dir), so the run "
+                "starts anew and keeps one. Checkpoints are %s", self.run_id, str(self._checkpoint.save_dir),
+                "enabled; another input or configuration is another run, unless it is named." if self._checkpoint.enable
+                else "disabled, so runs without --resume keep none: set pipeline.checkpoint.enable to true in the file "
+                "that --config names.",
+            )  # fmt: skip
             return free
         kept = saver.get_tuple({"configurable": {"thread_id": last}})
         before: dict[str, Any] = json.loads((kept.metadata if kept else {}).get(_INPUT, "{}"))
@@ -368,16 +374,3 @@ class Session:
                 )
         self.input = None
         return last
-
-    def _nothing_to_resume(self) -> str:
-        """Whether runs keep checkpoints, where, and how that is changed."""
-        said = (
-            f"nothing to resume: there is no checkpoint of run {self.run_id!r} in {str(self._checkpoint.save_dir)!r} "
-            "(pipeline.checkpoint.save_dir), so the run starts anew and keeps one. "
-        )
-        if self._checkpoint.enable:
-            return said + "Checkpoints are enabled; another input or configuration is another run, unless it is named."
-        return said + (
-            "Checkpoints are disabled, so runs without --resume keep none: set pipeline.checkpoint.enable to true in "
-            "the file that --config names."
-        )

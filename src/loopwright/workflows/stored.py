@@ -4,6 +4,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, ClassVar, TypeVar
 
@@ -52,7 +53,8 @@ class StoredServices(runtime.Services[C]):
         """
         if self.given_store is not None:
             return self.given_store
-        return self.opened.entered("store", lambda: open_store(self.section.store, create=False, schema=self.schema))
+        make = partial(open_store, self.section.store, create=False, schema=self.schema)
+        return self.opened.entered("store", partial(make, workflow=self.package.rpartition(".")[2]))
 
     @property
     def embedder(self) -> Embedder | None:

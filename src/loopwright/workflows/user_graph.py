@@ -4,6 +4,7 @@ import dataclasses
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NotRequired, Required, Union, get_args, get_origin, get_type_hints
@@ -80,13 +81,11 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         self.models = None
         compiled = self.graph(None)
         if compiled.loops and not isinstance(graph, BoundedGraph):
-            chosen = ", ".join(
-                f"{loop.name!r} ({' and '.join(loop.sources)} -> {loop.target})" for loop in compiled.loops
-            )
+            chosen = (f"{loop.name!r} ({' and '.join(loop.sources)} -> {loop.target})" for loop in compiled.loops)
             logger.warning(
                 "graph %r declares no loops, so these were chosen, with at most %d passes each: %s. Declare them with "
                 "loopwright.bounded to set limits and fallbacks of your own.",
-                name, self._limit, chosen,
+                name, self._limit, ", ".join(chosen),
             )  # fmt: skip
         if not isinstance(compiled.builder.input_schema, type):  # pyright: ignore[reportUnnecessaryIsInstance]
             kind = compiled.builder.input_schema
@@ -171,7 +170,8 @@ def _fields(builder: Builder) -> dict[str, tuple[Any, Any]]:
     if issubclass(schema, BaseModel):
         return {name: (hints[name], field) for name, field in schema.model_fields.items()}
     if dataclasses.is_dataclass(schema):
-        return {field.name: (hints[field.name], _default(field)) for field in dataclasses.fields(schema)}
+        read = FieldInfo.from_annotated_attribute
+        return {each.name: (hints[each.name], read(hints[each.name], each)) for each in dataclasses.fields(schema)}
     # A graph with one schema for everything names there what only its nodes write; then nothing can be asked for.
     whole = hints.keys() == get_type_hints(builder.state_schema).keys()
     required = frozenset[str]() if whole else getattr(schema, "__required_keys__", frozenset[str]())
@@ -192,18 +192,10 @@ def _last(value: Any) -> Any:
     return value[-1] if isinstance(value, list) and value else value  # pyright: ignore[reportUnknownVariableType]
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return Field(default_factory=field.default_factory)
-    return ... if field.default is dataclasses.MISSING else field.default
-
-
 def _has_schema(field: tuple[Any, Any | FieldInfo]) -> bool:
-    try:
-        create_model("Value", __config__=_CONFIG, value=field).model_json_schema()  # type: ignore[call-overload]
-    except PydanticUserError:
-        return False
-    return True
+    with suppress(PydanticUserError):
+        return bool(create_model("Value", __config__=_CONFIG, value=field).model_json_schema())  # type: ignore[call-overload]
+    return False
 
 
 def holds_messages(kind: Any, *, inside: bool = False) -> bool:

@@ -44,8 +44,7 @@ ROUND = ["work", "check"]
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode: str) -> None:
     hidden = {"check": lambda _: [Send(max("work", ""), {})]}
-    made = shapes.graph("START-work work-check check?work check?END", routes=hidden)
-    app = bounded(made, [loop()])
+    app = bounded(shapes.graph("START-work work-check check?work check?END", routes=hidden), [loop()])
     with pytest.raises(
         LoopDeclarationError,
         match=r"loop 'again': the router .* of 'check' sent a Send to 'work'.*fan_out={'work': 10}",
@@ -58,14 +57,15 @@ async def test_a_send_across_the_loop_s_edge_that_nothing_shows_is_refused(mode:
     [
         ({"target": "wrk"}, "unknown node 'wrk'. Did you mean 'work'? Known: check, work."),
         ({"sources": ("chek",)}, "unknown node 'chek'. Did you mean 'check'?"),
+        ({"exhausted": "fallback"}, "END ends the run there; bounded(fallback=...) adds a 'fallback'."),
         ({"counter": "cuont"}, "unknown state key 'cuont'. Did you mean 'count'?"),
         ({"counter": "log"}, "state key 'log' is for something else: give its counter, a number, a key of its own"),
         ({"counter": "count", "history": "count"}, "give its history, a list, a key of its own"),
         ({"limit": StateLimit(key="coun", default=1, ceiling=2)}, "unknown state key 'coun'. Did you mean 'count'?"),
         ({"scope": "outer"}, "unknown scope 'outer'. Known: run."),
-        ({"sources": ("work",)}, "there is no edge work -> work. A node that jumps with Command must declare it"),
+        ({"sources": ("work",)}, "there is no edge work -> work: 'work' leads to ['check'], and to 'work' leads ['check']"),
     ],
-)
+)  # fmt: skip
 def test_an_unknown_name_is_refused_and_the_nearest_is_named(fields: dict[str, Any], says: str) -> None:
     with pytest.raises(LoopDeclarationError) as caught:
         bounded(routed(), [loop(**fields)])
@@ -120,9 +120,8 @@ def test_what_langgraph_refuses_to_compile_it_refuses_in_its_own_words() -> None
 
 @pytest.mark.parametrize("key", sorted(HIDDEN))
 def test_the_engine_s_own_channels_are_no_state_keys(key: str) -> None:
-    schema: Any = TypedDict("Taken", {"log": list[str], key: Any})
     with pytest.raises(LoopDeclarationError, match=f"the state key '{key}' is reserved"):
-        bounded(routed(schema), [loop()])
+        bounded(routed(TypedDict("Taken", {"log": list[str], key: Any})), [loop()])
 
 
 @pytest.mark.parametrize("name", ["start", "fallback", "loop", "again.check"])
@@ -234,8 +233,7 @@ async def test_the_builder_s_node_defaults_hold_for_its_nodes_and_not_for_gates(
 
     made = shapes.graph("START-work work-check check-back back?work back?END", work=work, check=fail, back=work)
     made.set_node_defaults(timeout=5, cache_policy=CachePolicy(), error_handler=handle)
-    graph: Any = made.compile() if compiled else made
-    app = bounded(graph, [loop(sources=("back",), limit=1)])
+    app = bounded(made.compile() if compiled else made, [loop(sources=("back",), limit=1)])
     assert (await app.ainvoke({"log": []}))["log"] == ["work", "handled"]
 
 
@@ -248,8 +246,7 @@ def test_error_handlers_that_may_go_anywhere_are_bounded() -> None:
 
     made = shapes.graph("START-work work-check check-END", check=fail)
     made.set_node_defaults(error_handler=handle)
-    app = bounded(made, limit=2)
-    final = app.invoke({"log": ["work"]})
+    final = bounded(made, limit=2).invoke({"log": ["work"]})
     assert final["log"].count("handled") == 3
     assert final["stop_reason"]["loop"] == "work"
 

@@ -50,12 +50,10 @@ def test_saver_store_cache_name_interrupts_and_configuration_are_carried_over() 
     saver, store, cache = InMemorySaver(), InMemoryStore(), InMemoryCache()
     options: Any = {"interrupt_before": ["check"], "interrupt_after": ["work"], "name": "helper"}
     compiled = graph().compile(checkpointer=saver, store=store, cache=cache, **options)
-    compiled = compiled.with_config(tags=["mine"], metadata={"who": "me"})
-    app = bounded(compiled, [loop()])
+    app = bounded(compiled.with_config(tags=["mine"], metadata={"who": "me"}), [loop()])
     assert (app.checkpointer, app.store, app.cache, app.name) == (saver, store, cache, "helper")
     assert (app.interrupt_before_nodes, app.interrupt_after_nodes) == (["check"], ["work"])
-    assert app.config is not None
-    assert app.config["tags"] == ["mine"]
+    assert app.config is not None and app.config["tags"] == ["mine"]
     assert app.config["metadata"] == {"who": "me"}
 
 
@@ -74,8 +72,7 @@ def test_interrupts_before_every_node_leave_the_gates_out() -> None:
 
 def test_a_limit_in_the_configuration_lowers_the_step_limit_and_never_lifts_it() -> None:
     app = bounded(graph(), [loop(limit=9)])
-    few = app.with_config(recursion_limit=4)
-    assert few.invoke({"log": []})["stop_reason"]["limit"] == 4
+    assert app.with_config(recursion_limit=4).invoke({"log": []})["stop_reason"]["limit"] == 4
     assert app.with_config(recursion_limit=1000).invoke({"log": []})["stop_reason"]["loop"] == "again"
 
 
@@ -97,8 +94,7 @@ async def test_a_smaller_step_limit_is_an_outcome(mode: str, saved: bool, versio
     if saved:
         kept = app.get_state(HERE).values
         assert kept["stop_reason"] == STOPPED and kept["log"] == final["log"]
-        again = app.invoke({"log": [], "route": "done"}, HERE)
-        assert again.get("stop_reason") is None
+        assert app.invoke({"log": [], "route": "done"}, HERE).get("stop_reason") is None
 
 
 async def test_a_recursion_error_from_a_graph_inside_a_node_is_not_swallowed() -> None:

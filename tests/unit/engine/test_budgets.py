@@ -87,8 +87,7 @@ async def test_a_run_makes_as_many_calls_as_its_budget_and_the_last_is_the_fallb
 def test_tokens_and_money_are_counted_by_what_the_provider_reports() -> None:
     for budget in (Budget(tokens=450), Budget(money=4.5, price=lambda _model, usage: usage.total_tokens / 100)):
         calls = Calls()
-        app = bounded(looped(calls), [endless(exhausted="answer")], budget=budget)
-        final = ran(app)
+        final = ran(bounded(looped(calls), [endless(exhausted="answer")], budget=budget))
         assert calls.made == 5  # the fifth goes over, the sixth is not sent
         assert final["stop_reason"]["resource"] in ("tokens", "money")
 
@@ -118,8 +117,7 @@ def test_calls_that_langchain_does_not_see_can_be_recorded(budget: Budget, resou
         return {"log": ["own"]}
 
     graph = shapes.graph("START-own own?own own?END", own=own_client)
-    own = Loop(name="l", target="own", sources=("own",), limit=99)
-    final = ran(bounded(graph, [own], budget=budget))
+    final = ran(bounded(graph, [Loop(name="l", target="own", sources=("own",), limit=99)], budget=budget))
     assert (final["log"], final["stop_reason"]["resource"]) == (["own"] * 5, resource)  # all used is not beyond
     record_usage(Usage(calls=1))  # outside of a run it does nothing
 
@@ -127,8 +125,7 @@ def test_calls_that_langchain_does_not_see_can_be_recorded(budget: Budget, resou
 def test_nothing_goes_round_any_more_behind_the_fallback(calls: Calls) -> None:
     graph = looped(calls)
     graph.add_edge("answer", "check")
-    app = bounded(graph, [endless(exhausted=END)], budget=Budget(model_calls=3, exhausted="answer"))
-    final = ran(app)
+    final = ran(bounded(graph, [endless(exhausted=END)], budget=Budget(model_calls=3, exhausted="answer")))
     assert final["log"] == ["think", "check", "think", "check", "answer", "check"]
     assert final["stop_reason"]["loop"] == "run"
 
@@ -160,8 +157,7 @@ async def test_a_run_counts_what_graphs_inside_it_spend(saver: Any, called: bool
             child=(ainside if asynchronous else inside) if called else child,
             answer=calls.node("answer"),
         )
-        budget = Budget(model_calls=4, exhausted="answer")
-        app = bounded(parent, budget=budget, checkpointer=saver and saver())
+        app = bounded(parent, budget=Budget(model_calls=4, exhausted="answer"), checkpointer=saver and saver())
         final = await app.ainvoke({"log": []}, HERE) if asynchronous else app.invoke({"log": []}, HERE)
         assert calls.made == 4
         assert final["log"] == ["answer"]
@@ -387,9 +383,9 @@ def test_graphs_inside_ask_once_and_a_budgets_fallback_answers(purse):
     model = ScriptedChatModel("so it is", repeat_last=True)
     asking = shapes.graph("START-ask", ask=lambda _state: {"text": model.invoke("Why?").text})
     inner = bounded(asking, budget=Budget(model_calls=5))
-    excuse = {"excuse": lambda state: {"text": f"{state['text']}, and no more"}}
-    builder = shapes.graph("START-first first-second excuse-END", first=inner, second=inner, **excuse)
-    state = bounded(builder, budget=Budget(model_calls=9, exhausted="excuse")).invoke({})
-    assert state["text"] == "so it is, and no more"
+    builder = shapes.graph("START-first first-second", first=inner, second=inner)
+    excuse: Any = lambda state: {"text": f"{state['text']}: {state['stop_reason']['reason']}"}  # noqa: E731
+    state = bounded(builder, budget=Budget(model_calls=9), fallback=excuse).invoke({})
+    assert state["text"] == "so it is: the purse is empty"
     assert (state["stop_reason"]["loop"], state["stop_reason"]["reason"]) == ("run", "the purse is empty")
     assert purse.told == [("scripted", True, None), 4, ("scripted", True, None)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import UserDict, namedtuple
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 import shapes
@@ -80,8 +81,7 @@ def test_a_limit_bounds_graphs_that_a_tool_holds() -> None:
 
     nodes: Any = {"model": lambda _: {"messages": [next(calls)]}, "tools": ToolNode([ask_worker])}
     made = shapes.graph("START-model model-tools", MessagesState, **nodes)
-    final = bounded(made, limit=2).invoke({"messages": []})
-    assert final["messages"][-1].content == "work work work"
+    assert bounded(made, limit=2).invoke({"messages": []})["messages"][-1].content == "work work work"
 
 
 def test_a_graph_that_holds_itself_is_left_alone() -> None:
@@ -123,12 +123,18 @@ def test_what_functions_count_in_one_cell_beside_a_graph_they_go_on_to_count_tog
         return inner.invoke({**state, "log": ["end"]}) and {"log": ["work"]}
 
     more = {"work": lambda _: END if tries >= 3 else "work"}
-    made = shapes.graph("START-work work?work work?END", routes=more, work=work)
-    final = bounded(made, limit=20).invoke({"log": []})
+    final = bounded(shapes.graph("START-work work?work work?END", routes=more, work=work), limit=20).invoke({"log": []})
     assert (tries, final["log"], "stop_reason" in final) == (3, ["work"] * 3, False)
 
 
+def test_messages_of_a_clients_own_stay_among_their_like() -> None:
+    state: Any = TypedDict("state", {"messages": Annotated[list[Any], operator.add]})
+    said = {"role": "assistant", "content": "working"}
+    inner = shapes.graph("START-work work?work work?END", state, work=lambda _: {"messages": [said]}).compile()
+    assert bounded(shapes.graph("START-inner", state, inner=inner), limit=1).invoke({})["messages"] == [said, said]
+    assert bounded(inner, limit=0, fallback=lambda _: said).invoke({})["messages"] == [said, said]
+
+
 def test_a_graphs_method_as_a_node_is_a_graph_inside() -> None:
-    inner = shapes.graph("START-work work-check check-work")
-    made = shapes.graph("START-inner", inner=inner.compile().invoke)
+    made = shapes.graph("START-inner", inner=shapes.graph("START-work work-check check-work").compile().invoke)
     assert bounded(made, limit=2).invoke({"log": []})["stop_reason"]["outcome"] == "exhausted"

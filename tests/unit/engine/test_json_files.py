@@ -95,8 +95,7 @@ def test_nothing_readable_of_an_encrypted_state(tmp_path: Path) -> None:
     saver.put_writes(given_back, [("x", "hunter2"), ("y", None), ("z", b"hunter2")], "task")
     assert not re.search('hunter2|password|readable|"loop"|source', only_file(tmp_path).read_text())
     found = JsonFileSaver(tmp_path, serde=EncryptedSerializer(Xor())).get_tuple(config_of("s1"))
-    assert found is not None
-    assert found.checkpoint["channel_values"] == {"x": {"password": "hunter2"}}
+    assert found is not None and found.checkpoint["channel_values"] == {"x": {"password": "hunter2"}}
     assert found.pending_writes == [("task", "x", "hunter2"), ("task", "y", None), ("task", "z", b"hunter2")]
 
 
@@ -109,8 +108,7 @@ steps = st.lists(
 @given(steps)
 def test_any_sequence_of_calls_gives_what_memory_gives(tmp_path_factory: pytest.TempPathFactory, calls: Any) -> None:
     """The same calls on LangGraph's saver and on ours."""
-    folder = tmp_path_factory.mktemp("runs")
-    savers = [InMemorySaver(), JsonFileSaver(folder)]
+    savers = [InMemorySaver(), JsonFileSaver(tmp_path_factory.mktemp("runs"))]
     ids = [str(uuid6(clock_seq=number)) for number in range(20)]
     made = 0
     for kind, pick, number in calls:

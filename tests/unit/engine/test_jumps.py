@@ -53,8 +53,7 @@ def hidden(_state: State) -> Any:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_a_jump_that_no_source_shows_is_refused_by_name_when_it_is_made(mode: str) -> None:
-    made = shapes.graph("START-first first-second", second=secret)
-    app = bounded(made)
+    app = bounded(shapes.graph("START-first first-second", second=secret))
     with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'.*destinations=") as caught:
         app.invoke({"log": []}) if mode == "sync" else await app.ainvoke({"log": []})
     assert (caught.value.sender, caught.value.target) == ("node 'second'", "first")
@@ -122,8 +121,7 @@ async def test_a_state_without_keys_can_be_bounded_too(mode: str) -> None:
 
 @pytest.mark.parametrize("how", ["limit", "loops"])
 def test_the_nodes_of_a_graph_inside_are_watched_too(how: str) -> None:
-    inner = shapes.graph("START-first first-second", second=secret)
-    outer = shapes.graph("START-inner", inner=inner.compile())
+    outer = shapes.graph("START-inner", inner=shapes.graph("START-first first-second", second=secret).compile())
     app = bounded(outer, limit=1) if how == "limit" else bounded(outer)
     with pytest.raises(UndeclaredJumpError, match=r"node 'second' went to 'first'"):
         app.invoke({"log": []})

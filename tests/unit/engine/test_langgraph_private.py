@@ -58,8 +58,7 @@ def test_a_graph_inside_a_task_goes_on_where_it_is_said_to_resume() -> None:
     )
     app = made.compile(checkpointer=InMemorySaver(), interrupt_before=["second"])
     app.invoke({"log": []}, HERE)
-    again: Any = {"configurable": {"thread_id": "t", private.RESUMING: True}}
-    final = app.invoke({"log": ["anew"]}, again)
+    final = app.invoke({"log": ["anew"]}, {"configurable": {"thread_id": "t", private.RESUMING: True}})
     assert (ran, final["log"]) == (["first", "second"], ["first", "second"])
 
 
@@ -117,8 +116,7 @@ def test_an_error_handler_runs_in_a_namespace_of_its_own() -> None:
         spaces.append(config.get("configurable", {})["checkpoint_ns"])
         return Command(goto=END)
 
-    made = shapes.graph("START-node", node={"action": fail, "error_handler": handle})
-    made.compile().invoke({"log": []})
+    shapes.graph("START-node", node={"action": fail, "error_handler": handle}).compile().invoke({"log": []})
     assert [part.startswith(private.ERROR_HANDLER) for part in spaces[0].split("|")] == [False, True]
 
 

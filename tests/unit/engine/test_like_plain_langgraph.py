@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import make_dataclass
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,6 +13,7 @@ from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy, Command, RetryPolicy
+from pydantic import create_model
 from shapes import HERE, State, graph, loop
 
 from loopwright.engine import clock
@@ -19,6 +21,7 @@ from loopwright.engine.bounds import bounded
 from loopwright.engine.budget.budget import Budget
 from loopwright.engine.loop import StateLimit
 from loopwright.errors import GraphError, UndeclaredJumpError
+from loopwright.fallbacks import best_effort
 from loopwright.testing.clocks import ManualClock
 
 
@@ -88,9 +91,8 @@ def test_equal_names_of_nodes_share_no_cache_and_no_way_past_a_gate() -> None:
         assert bounded(made.add_edge(START, "fetch"), cache=cache).invoke({"log": []})["log"] == [node.__name__]
 
     cached = rounds(2, action=RunnableLambda(lambda _: {}), cache_policy=CachePolicy(key_func=lambda _: "k"))
-    plain = cached.compile(cache=cache)
     with pytest.raises(Exception, match="ecursion limit"):
-        plain.invoke({"log": []}, {"recursion_limit": 9})  # a cached way goes round for ever
+        cached.compile(cache=cache).invoke({"log": []}, {"recursion_limit": 9})  # a cached way goes round for ever
     assert bounded(cached, limit=2, cache=cache).invoke({"log": []})["stop_reason"]["outcome"] == "exhausted"
 
 
@@ -140,14 +142,20 @@ def test_a_batch_and_a_chain_have_the_limit_that_was_proven() -> None:
 
 
 @pytest.mark.parametrize("given", [{"messages": [HumanMessage("q")]}, {}])
-def test_a_warning_replaces_no_conversation(given: dict[str, Any]) -> None:
+def test_neither_a_warning_nor_an_answer_replaces_the_conversation(given: dict[str, Any]) -> None:
     class Chat(TypedDict, total=False):
         messages: list[Any]
 
     again = {"model": lambda state: {"messages": [*state.get("messages", []), AIMessage("a")]}}
     made = graph("START-model model?model model?END", Chat, **again)
-    said = bounded(made, limit=2, warn_at=1).invoke(given)["messages"]
-    assert [message.type for message in said] == ["human"] * len(given) + ["ai", "human", "ai", "human", "ai"]
+    said = bounded(made, limit=2, warn_at=1, fallback=best_effort().with_retry()).invoke(given)["messages"]
+    assert [message.type for message in said] == ["human"] * len(given) + ["ai", "human", "ai", "human", "ai", "ai"]
+    assert bounded(made, limit=1, fallback=lambda _: {"messages": ["all"]}).invoke(given)["messages"] == ["all"]
+
+
+def test_a_node_of_the_graphs_own_that_exhausted_names_gets_its_own_keys() -> None:
+    made = graph("START-w w?w w?last last-END", last=lambda state: {"log": sorted(state)})
+    assert bounded(made, [loop("again", "w", "w", 0, "last")]).invoke({"text": "a"})["log"] == ["w", "log", "text"]
 
 
 def test_requests_of_branches_that_a_target_waits_for_are_one_pass() -> None:
@@ -169,16 +177,13 @@ def test_what_a_compiled_graph_was_told_is_carried_over() -> None:
     timed = rounds(1).compile()
     timed.step_timeout = 5
     assert bounded(timed, limit=3).step_timeout == 5
-    saved = bounded(around, limit=3, checkpointer=InMemorySaver())
-    assert saved.invoke({"log": []}, HERE)["log"] == ["made"]
+    assert bounded(around, limit=3, checkpointer=InMemorySaver()).invoke({"log": []}, HERE)["log"] == ["made"]
     cut = bounded(rounds(9), limit=9, checkpointer=False).with_config(recursion_limit=3)
-    outer = graph("START-inner", inner=cut).compile(checkpointer=InMemorySaver())
-    assert outer.invoke({"log": []}, HERE)["log"]
+    assert graph("START-inner", inner=cut).compile(checkpointer=InMemorySaver()).invoke({"log": []}, HERE)["log"]
 
 
 def test_a_command_for_another_graph_than_the_parent_is_a_jump_here() -> None:
-    made = graph("START-a a-b", b=lambda _: Command(goto="a", graph="elsewhere"))
-    ended = bounded(made, limit=2).invoke({"log": []})
+    ended = bounded(graph("START-a a-b", b=lambda _: Command(goto="a", graph="elsewhere")), limit=2).invoke({"log": []})
     assert (ended["log"], ended["stop_reason"]["spent"]) == (["a"] * 3, 2)
 
 
@@ -217,6 +222,9 @@ def test_a_limit_is_read_from_the_input_schema() -> None:
     made = graph("START-w w?w w?END", StateGraph(State, input_schema=In))
     again = loop("again", "w", "w", StateLimit(key="rounds", default=2, ceiling=10))
     assert len(bounded(made, [again]).invoke({"rounds": 5})["log"]) == 6
+    for kept in (create_model("Kept", rounds=(int, 4)), make_dataclass("Kept", [("rounds", int, 4)], slots=True)):
+        app = bounded(graph("START-w w?w w?END", kept), [again])  # until it is written, its default is in no channel
+        assert [app.invoke(given)["stop_reason"]["limit"] for given in ({}, {"rounds": 3})] == [4, 3]
 
 
 def test_names_of_graphs_and_nodes() -> None:

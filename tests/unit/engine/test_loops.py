@@ -14,6 +14,7 @@ from loopwright.engine import Budget, GiveUp, NodePolicy, Plateau, Retry, Stall,
 from loopwright.engine.loop import END, Backoff, Loop, LoopMessages, Spend, StateLimit, decide
 from loopwright.errors import ConfigError, GraphError, LoopDeclarationError, LoopwrightError
 from loopwright.fallbacks import best_effort, say_what_is_missing
+from loopwright.testing import ScriptedChatModel
 
 ARRAY = numpy.arange(2000)
 GRAPH, ROUND = shapes.graph("START-a"), shapes.graph("START-a a?a a?END")
@@ -36,6 +37,8 @@ def loop(**fields: object) -> Loop:
         ({"source_limits": {"c": 1}}, "'c', which is none of the sources"),
         ({"source_limits": {"b": -1}}, "the limit of source 'b' must be a whole number"),
         ({"messages": LoopMessages(exhausted={"a": "?"})}, "'messages.exhausted' by source must name exactly"),
+        ({"stall": [Stall(key=len), Stall(key=len)]}, "two stall rules have one name"),
+        ({"stall": Plateau}, "give a rule; what makes one is called: Plateau(...)"),
     ],
 )
 def test_a_contradictory_declaration_is_refused(fields: dict[str, object], says: str) -> None:
@@ -72,6 +75,7 @@ def test_a_value_that_does_not_fit_its_field_is_refused_by_name(field: str, valu
         (lambda: LoopMessages(exhausted={"a": "{no}"}), "exhausted is '{no}'"), (lambda: LoopMessages(stalled="{"), "'{'"),
         (lambda: NodePolicy(timeout=-1), "timeout is -1"), (lambda: NodePolicy(max_model_calls=-2), "max_model_calls is -2"),
         (lambda: NodePolicy(retries=Retry(on="timeout")), "retries is Retry"), (lambda: NodePolicy(give_up="n"), "give_up"),
+        (lambda: verify(ROUND, [5]), r"loops is \[5\]: give a Loop"),  # type: ignore[list-item]
     ],
 )  # fmt: skip
 def test_so_is_one_in_any_other_declaration(make: Callable[[], object], says: str) -> None:
@@ -120,6 +124,7 @@ def test_so_is_one_of_a_budget(fields: dict[str, Any], says: str) -> None:
         (GRAPH, {"limt": 3}, "unknown argument 'limt'. Did you mean 'limit'?"),
         (ROUND, {"limit": 3, "fallback": lambda: {}}, "'fallback', <.*<lambda> .*>, cannot be called with the state"),
         (ROUND, {"limit": 3, "fallback": best_effort}, r"makes a node; write best_effort\(...\)"),
+        (ROUND, {"limit": 3, "fallback": ScriptedChatModel().with_retry()}, r"takes messages and no state.*answer_without_tools"),
         (shapes.graph("START-a a?a a?b", b=say_what_is_missing), {"loops": loop(sources="a", exhausted="b")}, "'b', .*makes a node; write say_what"),
     ],
 )  # fmt: skip
@@ -135,13 +140,9 @@ def test_one_source_may_be_given_without_a_tuple_and_repeated_sources_count_once
     assert loop(sources=["b", "c", "b"]).sources == ("b", "c")
 
 
-@pytest.mark.parametrize(
-    ("state", "limit"),
-    [({}, 3), ({"k": None}, 3), ({"k": 0}, 0), ({"k": 4}, 4), ({"k": 99}, 5)],
-)
+@pytest.mark.parametrize(("state", "limit"), [({}, 3), ({"k": None}, 3), ({"k": 0}, 0), ({"k": 4}, 4), ({"k": 99}, 5)])
 def test_a_state_limit_is_read_under_its_ceiling(state: dict[str, object], limit: int) -> None:
-    again = loop(limit=StateLimit(key="k", default=3, ceiling=5))
-    assert decide(again, state, {}, {}).spend["limit"] == limit
+    assert decide(loop(limit=StateLimit(key="k", default=3, ceiling=5)), state, {}, {}).spend["limit"] == limit
     assert "asked" not in decide(loop(limit=StateLimit(key="x", default=9, ceiling=5)), state, {}, {}).spend
 
 
@@ -208,8 +209,3 @@ def test_the_first_of_several_rules_that_finds_no_progress_counts() -> None:
         ledger["l"] = verdict.spend
         whys.append(verdict.why)
     assert whys == ["", "same plan", "flat", "", ""]
-
-
-def test_two_rules_of_one_name_are_refused() -> None:
-    with pytest.raises(LoopDeclarationError, match="two stall rules have one name"):
-        Loop(name="l", target="t", sources=("s",), limit=1, stall=[Stall(key=len), Stall(key=len)])

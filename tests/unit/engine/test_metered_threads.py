@@ -109,8 +109,7 @@ def test_a_call_that_an_inner_budget_refuses_is_not_charged_to_the_outer_one(way
         spent.append(meter.total()["model_calls"])
         return {}
 
-    outer = shapes.graph("START-work", work=work)
-    bounded(outer, budget=Budget(model_calls=9)).invoke({"log": []})
+    bounded(shapes.graph("START-work", work=work), budget=Budget(model_calls=9)).invoke({"log": []})
     assert (len(model.calls), spent) == (2, [2])
 
 
@@ -122,8 +121,7 @@ def test_a_graph_called_in_a_bare_thread_belongs_to_the_run_whose_config_it_is_g
         in_bare_thread(lambda: inner.invoke({"log": []}, {"callbacks": config["callbacks"]}))
         return {}
 
-    outer = shapes.graph("START-work", work=work)
-    final = bounded(outer, budget=Budget(model_calls=3)).invoke({"log": []})
+    final = bounded(shapes.graph("START-work", work=work), budget=Budget(model_calls=3)).invoke({"log": []})
     assert (len(model.calls), final["stop_reason"]["limit"]) == (3, 3)
 
 

@@ -69,8 +69,7 @@ async def test_connections_lost_between_two_steps_are_made_anew(postgres_url: st
     with open_checkpointer(postgres_url) as saver:
         assert made.compile(checkpointer=saver).invoke({"n": 0}, HERE, durability="sync")["n"] == 2
     async with aopen_checkpointer(postgres_url) as saver:
-        app = made.compile(checkpointer=saver)
-        assert (await app.ainvoke({"n": 0}, HERE, durability="sync"))["n"] == 2
+        assert (await made.compile(checkpointer=saver).ainvoke({"n": 0}, HERE, durability="sync"))["n"] == 2
 
 
 def test_many_open_a_new_schema_at_once(postgres_url: str) -> None:  # noqa: F811

@@ -48,8 +48,7 @@ def test_a_command_sends_back_too_and_a_run_goes_on_from_disk_with_what_waited(t
     with open_checkpointer(f"json:{tmp_path}") as saver:
         bounded(made, limit=2, checkpointer=saver, interrupt_before=["loop.work"]).invoke({"log": []}, HERE)
     with open_checkpointer(f"json:{tmp_path}") as saver:
-        app = bounded(made, limit=2, checkpointer=saver)
-        assert app.invoke(None, HERE) == whole
+        assert bounded(made, limit=2, checkpointer=saver).invoke(None, HERE) == whole
 
 
 @pytest.mark.parametrize("node", ["plan", "work"])
@@ -123,8 +122,7 @@ def test_random_rounds_of_sends_are_what_plain_langgraph_makes_of_them(seed: int
     cut = bounded(workers(route), limit=limit, fan_out={"work": 5})
     end = cut.invoke({"log": []})
     most = cut.certificate.max_runs_by_node["work"]
-    assert most is not None
-    assert sum(line.startswith("work") for line in end["log"]) <= most
+    assert most is not None and sum(line.startswith("work") for line in end["log"]) <= most
     assert end["log"] == plain["log"][: len(end["log"])]
     assert ("stop_reason" in end) == (limit < len(rounds))
 

@@ -52,8 +52,7 @@ async def test_a_graph_that_the_limit_of_a_plain_graph_around_it_cuts_short_says
     class Shown(State, total=False):
         stop_reason: Any
 
-    inner = round_trip(budget=budget, name="helper")
-    outer = shapes.graph("START-inner", schema=Shown, inner=inner)
+    outer = shapes.graph("START-inner", schema=Shown, inner=round_trip(budget=budget, name="helper"))
     with caplog.at_level(logging.WARNING, "loopwright.loops"):
         final = await invoked(outer.compile(), how, {"recursion_limit": 10})
     assert (final["stop_reason"]["loop"], final["stop_reason"]["limit"]) == ("recursion_limit", 10)
@@ -105,8 +104,7 @@ def test_a_pass_that_cannot_be_waited_for_is_not_counted() -> None:
 
 @pytest.mark.parametrize("own", [None, Budget(model_calls=9)])
 def test_nor_beyond_those_of_a_run_around_it(own: Budget | None) -> None:
-    inner = going_round(own, Backoff(initial=10.0))
-    outer = shapes.graph("START-inner", inner=inner)
+    outer = shapes.graph("START-inner", inner=going_round(own, Backoff(initial=10.0)))
     with ManualClock() as clock:
         final = bounded(outer, budget=Budget(seconds=5)).invoke({"log": []})
     assert clock.now() < 5

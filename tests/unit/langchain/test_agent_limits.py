@@ -110,15 +110,13 @@ def test_a_limit_that_is_a_bound_is_kept_to(case, parallel):
     for node, limit in limits.items():
         assert ran[node] <= limit + 1
     if parallel == 1:  # tight: the model is asked as often as the smallest limit says
-        expected = min(limit + (node == TOOLS) for node, limit in limits.items())
-        assert ran["model"] == expected
+        assert ran["model"] == min(limit + (node == TOOLS) for node, limit in limits.items())
 
 
 @pytest.mark.parametrize("case", BOUNDS)
 def test_the_second_opinion_checks_all_but_what_the_limit_grants(case):
     app = bounded(create_agent(always(calls("search")), [search], middleware=BOUNDS[case][0]))
-    told = check_certificate(app, app.certificate)
-    assert [each.partition(":")[0] for each in told] == ["not checked"]
+    assert [each.partition(":")[0] for each in check_certificate(app, app.certificate)] == ["not checked"]
     less = app.certificate.model_copy(update={"max_supersteps": app.certificate.max_supersteps - 1})
     assert any(each.startswith("max_supersteps is at least") for each in check_certificate(app, less))
 

@@ -89,8 +89,7 @@ def supervised(main: Any, finder: Any) -> Any:
 @pytest.mark.parametrize(("made", "to"), [(deep, delegate("finder")), (supervised, calls("transfer_to_finder"))])
 def test_one_limit_bounds_the_agent_and_the_agents_inside(made, to, caplog):
     main, finder = always(to), always(calls("search"))
-    final = bounded(made(main, finder), limit=2).invoke(ASK, {"recursion_limit": 300})
-    assert final["stop_reason"]
+    assert bounded(made(main, finder), limit=2).invoke(ASK, {"recursion_limit": 300})["stop_reason"]
     assert [len(main.calls), len(finder.calls)] == [3, 9]
     assert "no limit reaches it" not in caplog.text
 
@@ -99,6 +98,5 @@ def test_one_limit_bounds_a_swarm_and_its_agents():
     models = [always(calls(f"transfer_to_{to}")) for to in "ba"]
     tools = [[search, create_handoff_tool(agent_name=to)] for to in "ba"]
     agents = [create_agent(*each, name=name) for *each, name in zip(models, tools, "ab", strict=True)]
-    final = bounded(create_swarm(agents, default_active_agent="a").compile(), limit=2).invoke(ASK)
-    assert final["stop_reason"]
+    assert bounded(create_swarm(agents, default_active_agent="a").compile(), limit=2).invoke(ASK)["stop_reason"]
     assert sum(len(model.calls) for model in models) <= 6

@@ -47,8 +47,7 @@ def test_whoever_calls_an_agent_that_was_stopped_is_told_so() -> None:
 ], ids=["budget", "own fallback", "step limit", "nothing kept"])  # fmt: skip
 def test_a_run_that_is_cut_off_leaves_no_tool_call_open(options: dict[str, Any]) -> None:
     step = {"recursion_limit": options.pop("step")} if "step" in options else {}
-    agent = create_agent(always(calls("think", n=1)), [think], checkpointer=InMemorySaver())
-    app = bounded(agent, **options)
+    app = bounded(create_agent(always(calls("think", n=1)), [think], checkpointer=InMemorySaver()), **options)
     for _ in range(2):
         final = app.invoke(ASK, {"configurable": {"thread_id": "one"}, **step})
         assert final["stop_reason"]
@@ -91,9 +90,3 @@ def test_what_a_middleware_does_at_an_agents_end_is_done_when_it_is_stopped_too(
                                model=ScriptedChatModel(calls("transfer_to_finder"), "done"))  # fmt: skip
     bounded(inside, limit=2).invoke(ASK)
     assert seen == ["open", "closed"] * 2
-
-
-def test_of_two_agents_that_were_stopped_it_is_told_which() -> None:
-    for name in ("finder", "writer"):
-        agent = create_agent(always(calls("search")), [search], name=name)
-        assert bounded(agent, limit=1).invoke(ASK)["stop_reason"]["loop"] == name

@@ -55,8 +55,7 @@ def test_a_texts_vector_depends_on_that_text_alone(embedder: OnnxEmbedder) -> No
     texts = [*PASSAGES, LONG, THAI, "", *PASSAGES[::-1], "one", "two words", "and three words", "four", LONG[:500]]
     assert len(texts) == 32
     together = embedder.embed(texts)
-    alone = np.stack([embedder.embed([text])[0] for text in texts])
-    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(together, np.stack([embedder.embed([text])[0] for text in texts]), atol=1e-6)
 
 
 def test_the_reranker_puts_the_answer_first(reranker: OnnxReranker) -> None:
@@ -67,8 +66,7 @@ def test_the_reranker_puts_the_answer_first(reranker: OnnxReranker) -> None:
 
 def test_a_score_depends_on_its_pair_alone(reranker: OnnxReranker) -> None:
     together = reranker.score("password", PASSAGES)
-    alone = [float(reranker.score("password", [text])[0]) for text in PASSAGES]
-    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(together, [float(reranker.score("password", [text])[0]) for text in PASSAGES], atol=1e-5)
     np.testing.assert_array_equal(reranker.score("password", PASSAGES[::-1]), together[::-1])
 
 

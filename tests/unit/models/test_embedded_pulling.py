@@ -28,9 +28,8 @@ def folder(tmp_path: Path, monkeypatch) -> None:
 
 def test_downloads_each_file_at_the_pinned_revision_without_a_token(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    model = published(CONTENTS)
     with hub(CONTENTS) as server:
-        weights = pull(model, endpoint=server.url)
+        weights = pull(published(CONTENTS), endpoint=server.url)
     assert {name: path.read_bytes() for name, path in weights.files.items()} == CONTENTS
     assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == sorted(CONTENTS)
     assert {path.split("/resolve/")[1].split("/")[0] for _, path, _ in server.requests} == {"a" * 40}
@@ -104,7 +103,6 @@ def test_a_hub_that_is_not_there_is_named_with_the_fix(tmp_path: Path) -> None:
 def test_no_space_is_said_before_anything_is_downloaded(tmp_path: Path) -> None:
     free = shutil.disk_usage(tmp_path).free
     model = published(CONTENTS)
-    huge = replace(model, files=(replace(model.files[0], bytes=free * 2),))
     with hub(CONTENTS) as server, pytest.raises(WeightsError, match=r"needs .* bytes, but .* free"):
-        pull(huge, endpoint=server.url)
+        pull(replace(model, files=(replace(model.files[0], bytes=free * 2),)), endpoint=server.url)
     assert server.requests == []

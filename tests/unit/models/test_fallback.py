@@ -83,8 +83,7 @@ async def test_other_bindings_go_to_the_next_model() -> None:
     assert (await chat.with_structured_output(Verdict).ainvoke("q")).answer == "yes"
     assert parsed(model("small", GOOD), TypedDict("Plain", {"answer": str}), include_raw=False).invoke("q") == GOOD
     small = model("small", "hello")
-    bound = with_fallback(down(), small).bind_tools([])
-    assert bound.bind_tools([look], tool_choice="any").invoke("q").text == "hello"
+    assert with_fallback(down(), small).bind_tools([]).bind_tools([look], tool_choice="any").invoke("q").text == "hello"
     assert (small.calls[0].tools, small.calls[0].kwargs["tool_choice"]) == (["look"], "any")
 
 

@@ -25,6 +25,7 @@ def search(query: str) -> str:
     return f"nothing about {query}"
 
 
+BROKEN = AIMessage("", invalid_tool_calls=[{"name": "search", "args": "qu", "id": "1", "error": None}])
 SEARCH_CALL = AIMessage("", tool_calls=[{"name": "search", "args": {"query": "loops"}, "id": "call-1"}])
 
 
@@ -96,7 +97,7 @@ def test_script_that_ends_says_so():
 
 
 @pytest.mark.parametrize(
-    "reply", ["two words and  two spaces \n", "", SEARCH_CALL, AIMessage([{"type": "text", "text": "block"}])]
+    "reply", ["two words and  two spaces \n", "", SEARCH_CALL, BROKEN, AIMessage([{"type": "text", "text": "block"}])]
 )
 async def test_stream_adds_up_to_the_reply(reply):
     whole = always(reply).invoke("what is it")
@@ -110,6 +111,7 @@ async def test_stream_adds_up_to_the_reply(reply):
         message = message_chunk_to_message(total)
         assert message.text == whole.text
         assert message.tool_calls == whole.tool_calls
+        assert message.invalid_tool_calls == whole.invalid_tool_calls
         assert message.usage_metadata == whole.usage_metadata
     if isinstance(reply, str):
         assert [chunk.text for chunk in chunks if chunk.text] == [chunk.text for chunk in async_chunks if chunk.text]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict
@@ -73,8 +74,7 @@ def test_answers_and_citations_are_compared_with_what_is_known_and_each_loop_wit
     assert (first.scores["recall@10"], first.scores["citation_precision"]) == (1, 1)
     assert second.scores["gathered_recall"] == 1
     # A question without an answer counts where its status is judged, and not where its passages would be.
-    scores = [last.scores[name] for name in ("em", "status", "recall@10")]
-    assert (last.status, scores) == ("abstained", [1, 1, None])
+    assert (last.status, [last.scores[name] for name in ("em", "status", "recall@10")]) == ("abstained", [1, 1, None])
     assert found.figures["recall@10"].n == 2 and found.figures["em"].n == 3 and found.figures["status"].n == 1
     assert set(found.by_kind) == {"plain", "bridge", ""} and found.by_kind["plain"]["em"].n == 1
     assert set(found.loops) == {"transform", "regenerate"}
@@ -87,7 +87,7 @@ def test_answers_and_citations_are_compared_with_what_is_known_and_each_loop_wit
 
 
 def test_the_json_has_the_figures_by_name_and_the_table_shows_them(rag, tmp_path):
-    found = evaluate(rag, write(tmp_path / "q.jsonl", *QUESTIONS), limit=2)
+    found = pickle.loads(pickle.dumps(evaluate))(rag, write(tmp_path / "q.jsonl", *QUESTIONS), limit=2)
     shown = json.loads(found.as_json())
     assert shown.keys() >= {"em", "f1", "citation_precision", "citation_recall", "abstained", "seconds", "questions"}
     assert shown["intervals"]["f1"].keys() == {"low", "high", "n"} and shown["loops"] == {}
@@ -133,9 +133,8 @@ def test_pictures_lie_beside_the_questions(tmp_path):
 
 
 def test_what_can_never_be_cited_is_told_before_anything_runs(rag, tmp_path):
-    row = {**QUESTIONS[0], "expected": {"citations": ["c1", "c77"]}}
     with pytest.raises(InputError, match="question 'q1' expects the citation 'c77', which rag does not have"):
-        evaluate(rag, write(tmp_path / "q.jsonl", row))
+        evaluate(rag, write(tmp_path / "q.jsonl", {**QUESTIONS[0], "expected": {"citations": ["c1", "c77"]}}))
 
 
 class Count(TypedDict, total=False):

@@ -17,9 +17,9 @@ from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
 from langgraph.types import Command, Send
 from pydantic import BaseModel, Field
-from shapes import graph
+from shapes import graph, loop
 
-from loopwright import Loop, bounded
+from loopwright import Loop, bounded, fallbacks
 from loopwright.engine import RunResult
 from loopwright.engine.events.schema import NodeFinished, NodeStarted, TextStreamed
 from loopwright.errors import GraphError, InputError
@@ -89,8 +89,7 @@ async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
         hosted = UserGraph("drafts", app)
     assert not caplog.records
     saver = InMemorySaver()
-    done = await drive(hosted, {"topic": "x"}, saver=saver, run_id="t")
-    assert done.outcome.answer == "<x><x>"
+    assert (await drive(hosted, {"topic": "x"}, saver=saver, run_id="t")).outcome.answer == "<x><x>"
     assert [loop.name for loop in hosted.shown().loops] == ["more"]
     assert saver.get_tuple({"configurable": {"thread_id": "t"}})
     assert not list(own.list(None))
@@ -153,34 +152,97 @@ class Dish(TypedDict, total=False):
     recipe: str
     ballast: str
     verdict: str
+    answer: str
+    draft_answer: str
+    messages: Annotated[list[AnyMessage], add_messages]
 
 
-async def test_of_several_texts_what_a_model_said_is_the_answer_else_what_was_written_last():
-    async def write(state: Dish) -> Dish:
-        model = ScriptedChatModel("Boil it.")
-        return {"recipe": "".join([str(piece.content) async for piece in model.astream("write")])}
+async def cook(state: Dish) -> Dish:
+    return {"recipe": "".join([str(piece.content) async for piece in ScriptedChatModel("Boil it.").astream("write")])}
 
-    def dish(edges: str) -> UserGraph:
-        steps: dict[str, Any] = {
-            "weigh": lambda _: {"ballast": "x" * 9},
-            "judge": lambda _: {"verdict": "yes"},
-            "write": write,
-        }
-        return UserGraph("dish", graph(edges, Dish, **steps))
 
-    hosted = dish("START-write write-judge judge-weigh")
+STEPS: dict[str, Any] = {
+    "weigh": lambda _: {"ballast": "x" * 9},
+    "judge": lambda _: {"verdict": "yes"},
+    "write": cook,
+    "print": lambda state: {"ballast": f"For two: {state['recipe']}"},
+    "title": lambda state: {"recipe": f"Eggs. {ScriptedChatModel('Boil it.').invoke('write').text}"},
+    "record": lambda _: {"recipe": ScriptedChatModel("Boil it.").invoke("x").text, "ballast": "Asked; said: Boil it."},
+    "shout": lambda state: {"answer": state["recipe"].upper()},
+    "reply": lambda _: {"messages": [AIMessage("Fry it, then.")]},
+    "guess": lambda _: {"draft_answer": ScriptedChatModel("Fry it?").invoke("guess").text},
+    "greet": lambda _: {"recipe": ScriptedChatModel("今天天气很好。").invoke("greet").text},
+    "wrap": lambda state: {"ballast": f"致读者：{state['recipe']}"},
+    "score": lambda _: {"verdict": "took 7 s"} if ScriptedChatModel("7").invoke("score") else {},
+}
+
+
+def dish(edges: str, **more: Any) -> StateGraph:
+    return graph(edges, Dish, **{name: step for name, step in STEPS.items() if name in edges}, **more)
+
+
+async def answer_of(made: Any) -> str:
+    hosted = UserGraph("dish", made)
     run = hosted.run({"recipe": "?"}, {}, "r")
     *_, result = [event async for event in hosted.follow(run)]
-    assert isinstance(result, RunResult)
-    assert (await run.ended(result))[0].answer == "Boil it."
-    assert (await drive(dish("START-judge judge-weigh"), {"recipe": "?"})).outcome.answer == "x" * 9
-    assert (await drive(dish("START-weigh weigh-judge"), {"recipe": "?"})).outcome.answer == "yes"
-    numbers = UserGraph("numbers", graph("START-weigh", Dish, weigh=lambda _: {"ballast": np.zeros(3)}))
-    done = await drive(numbers, {"recipe": "?"})
+    return (await run.ended(result))[0].answer
+
+
+@pytest.mark.parametrize(
+    ("edges", "answer"),
+    [
+        ("START-judge judge-weigh", "x" * 9),
+        ("START-write write-judge judge-weigh", "Boil it."),
+        ("START-guess guess-write", "Boil it."),
+        ("START-greet greet-wrap", "致读者：今天天气很好。"),
+        ("START-write write-print print-judge", "For two: Boil it."),
+        ("START-title title-judge", "Eggs. Boil it."),
+        ("START-record record-judge", "Boil it."),
+        ("START-write write-reply reply-judge", "Fry it, then."),
+        ("START-reply reply-write write-judge", "Fry it, then."),
+        ("START-reply reply-write write-shout shout-print", "BOIL IT."),
+        ("START-write write-score", "Boil it."),
+    ],
+)
+async def test_of_several_texts_one_is_the_answer(edges, answer):
+    assert await answer_of(dish(edges)) == answer
+
+
+@pytest.mark.parametrize(
+    ("more", "fallback", "answer"),
+    [
+        ("", fallbacks.best_effort("recipe", to="ballast"), "Boil it.\n\n(The best answer so far"),
+        ("", fallbacks.best_effort("answer"), "BOIL IT.\n\n(The best answer so far"),
+        ("", lambda _: {"ballast": "Sorry."}, "Sorry."),
+        ("give_up-END", fallbacks.say_what_is_missing(to="ballast"), "I stopped before I had an answer"),
+        ("give_up-END", lambda _: {"ballast": "Sorry."}, "Sorry."),
+        ("go_on-judge judge-END", fallbacks.best_effort("recipe", to="ballast"), "BOIL IT."),
+        ("save-END shout?save", lambda _: {"ballast": "Saved."}, "BOIL IT."),
+    ],
+)
+async def test_where_a_bound_was_reached_what_the_run_said_at_its_end_is_the_answer(more, fallback, answer):
+    own = more.partition("-")[0]
+    made = dish(f"START-write write-shout shout?write shout?END {more}", **{own: fallback} if own else {})
+    app = bounded(made, loop("l", "shout", "write", 1, own or "fallback"), fallback=None if own else fallback)
+    assert (await answer_of(app)).startswith(answer)
+
+
+async def test_what_was_said_in_an_earlier_turn_is_no_answer():
+    calls = {"messages": [AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "1"}])]}
+    turns = iter([{"messages": [AIMessage("Boil it.")]}, calls, {"answer": "Fry it."}, {"verdict": "Sorry."}])
+    hosted, saver = UserGraph("chat", dish("START-next", next=lambda _: next(turns))), InMemorySaver()
+    for asked, answer in (("How?", "Boil it."), ("And fish?", ""), ("Eggs?", "Fry it."), ("Tea?", "Sorry.")):
+        assert (await drive(hosted, {"message": asked}, saver=saver, run_id="t")).outcome.answer == answer
+
+
+async def test_a_run_that_goes_on_is_told_of_its_texts_from_its_log():
+    weighed = {"ballast": np.zeros(3), "verdict": [b"so", float("inf")]}
+    done = await drive(UserGraph("numbers", graph("START-weigh", Dish, weigh=lambda _: weighed)), {"recipe": "?"})
     assert (done.error, done.outcome.error) == (None, None)
+    assert done.outcome.details == {"ballast": "[0. 0. 0.]", "messages": [], "verdict": ["so", None]}
 
     # Resumed behind what the model said, a run is told of it from its log.
-    again = hosted.recovered(run.given, {}, "r")
+    again = UserGraph("dish", dish("START-write write-judge judge-weigh")).recovered({"recipe": "?"}, {}, "r")
     again.replay(TextStreamed(node="write", text="Boil it."))
     again.replay(NodeFinished(node="write", task_id="1", visit=1, seconds=0.0, update={"recipe": "Boil it."}))
     again.told(NodeFinished(node="judge", task_id="2", visit=1, seconds=0.0, update={"verdict": "yes"}))

@@ -91,8 +91,7 @@ async def test_files_are_handed_on_as_paths_and_none_but_uploads_are_taken(photo
 def test_a_section_of_its_own_goes_with_models_for_its_nodes():
     hosted = Noting.open(overrides={"note_it.words": 5, "models.read": "scripted:x"})
     assert hosted.services.config.note_it.words == 5
-    assert hosted.models is not None
-    assert hosted.models.models_of("read") == ("scripted:x",)
+    assert hosted.models is not None and hosted.models.models_of("read") == ("scripted:x",)
     with pytest.raises(ConfigError, match="note_it"):
         Noting.open(overrides={"note-it.words": 5})
     with pytest.raises(ConfigError, match=r"note_it\.wrods"):
@@ -109,8 +108,7 @@ def test_a_section_of_its_own_goes_with_models_for_its_nodes():
 
 def test_a_class_of_a_class_has_nodes_and_a_state_of_its_own():
     first = type("First", (Noting,), {"state_schema": Note})
-    other = {"nodes": {"write": NodeInfo(label="Write", has_llm=True)}, "state_schema": Part}
-    second = type("Second", (first,), other)
+    second = type("Second", (first,), {"nodes": {"write": NodeInfo(label="Write", has_llm=True)}, "state_schema": Part})
     assert second.open(overrides={"models.write": "scripted:x"}).models.models_of("write") == ("scripted:x",)
     assert (first.allow, second.allow) == ((Note,), (Note, Part))
 
@@ -127,9 +125,8 @@ class Written(WorkflowInput):
 
 async def test_no_client_names_a_path_of_this_machine(tmp_path):
     hosted = type("Writing", (Noting,), {"Input": Written}).open()
-    given: dict[str, dict[str, Any]] = {"to": {"to": "a"}, "targets": {"targets": {"x": [{"folder": "/etc"}]}}}
     async with opened(tmp_path, hosted) as hub:
-        for key, said in given.items():
+        for key, said in {"to": {"to": "a"}, "targets": {"targets": {"x": [{"folder": "/etc"}]}}}.items():
             assert hosted.run({"tone": "x", **said}, {}, "r").given == {"tone": "x", **said}
             with pytest.raises(InputError, match=f"{key} is a path of the machine"):
                 await hub.start("note-it", {"tone": "x", **said})

@@ -80,16 +80,13 @@ class Allowance(Protocol):
     """What a run may spend of something that it shares with other runs. Called from any thread; it may block."""
 
     def reserve(self, call: UUID, model: str, prompt_tokens: int, reply_tokens: int | None) -> Overspent | None:
-        """Have the cost of a call that is about to be sent set aside, or be refused.
+        """Have the cost of a call that is about to be sent set aside, or be told what does not suffice.
 
         Args:
             call: Names the call.
             model: The model.
             prompt_tokens: Of its prompt, about.
             reply_tokens: Of its reply at most, if the call says.
-
-        Returns:
-            None, or what does not suffice.
         """
         ...
 
@@ -249,11 +246,7 @@ class Meter(BaseCallbackHandler):
             return self.total()
 
     def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
-        """Count a call that is about to be sent, or refuse it; LangChain calls this for chat models, too.
-
-        Raises:
-            GraphDrained: If the run's budget does not cover another call.
-        """
+        """Count a call about to be sent, or refuse it by `GraphDrained`; LangChain calls this for chat models, too."""
         model, prompt_tokens = (
             model_asked(serialized, kwargs.get("metadata")),
             sum(len(prompt) for prompt in prompts) // 4,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, convert_to_messages
+from langgraph.types import Command, Send
 
-from loopwright.engine.events.reasons import MESSAGES, stops_of
+from loopwright.engine.events.reasons import MESSAGES, shorten, stops_of
 from loopwright.engine.langgraph_private import RECURSION_LIMIT
+from loopwright.errors import GraphError, LoopDeclarationError
 
 if TYPE_CHECKING:
     from loopwright.engine.ledger import StopReason
@@ -59,6 +61,35 @@ def _number(value: float, unit: str) -> str:
 
 def _figure(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.4g}"
+
+
+def as_update(given: Any) -> Any:
+    """What a fallback returned, as an update: text, a message and messages are its answer; all else stays as it is."""
+    match given:
+        case [*parts] if any(isinstance(part, Command | Send) for part in parts):
+            return given
+        case str() | BaseMessage() | [*_] | {"role": _, "content": _}:
+            return {MESSAGES: given}
+        case _:
+            return given
+
+
+def messages_in(given: Any, of: str = "") -> list[BaseMessage]:
+    """Messages in whatever form a fallback, of `of`, gave them; what is none is a `GraphError`."""
+    match given:
+        case None:
+            return []
+        case str():
+            return [AIMessage(given)]
+        case BaseMessage() | Mapping() | tuple((str(), _)):
+            given = [given]
+        case _:
+            pass
+    try:
+        return convert_to_messages(given)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        problem = f"fallback gave {shorten(repr(given))}: give text, a message, messages, or a state update"
+        raise LoopDeclarationError(of, f"its {problem}") if of else GraphError(f"the {problem}") from error
 
 
 def calls_of(messages: Sequence[BaseMessage]) -> Iterator[ToolCall]:

@@ -51,7 +51,7 @@ class RunResult:
 
 
 def run(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **options: Any) -> RunResult:
-    """Run a graph to its end.
+    """Run a graph to its end, for the final state and the events.
 
     Args:
         graph: The graph.
@@ -60,9 +60,6 @@ def run(graph: BoundedGraph, input: Any, *, thread_id: str | None = None, **opti
         **options: As for LangGraph's ``stream``; with a saver, ``durability`` is ``"sync"`` unless given. With
             ``states=True`` and a saver, a `StateSaved` event tells of each checkpoint. With ``texts=True``, what chat
             models write, in subgraphs too, is told piece by piece as `TextStreamed` of the node outside.
-
-    Returns:
-        The final state and the events.
     """
     return _result([*stream(graph, input, thread_id=thread_id, **options)])
 

@@ -42,16 +42,13 @@ _begun: ContextVar[frozenset[int]] = ContextVar("loopwright_graphs_begun", defau
 
 
 def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bounded: Callable[..., Any]) -> bool:
-    """Bound the graphs inside a graph.
+    """Bound the graphs inside a graph, and tell whether one of them can reach a bound.
 
     Args:
         builder: A copy of the graph; its nodes are replaced by copies.
         limit: Passes of every loop inside; None leaves graphs that go round as they are.
         warn_at: From so many passes left on, a graph that has messages tells its model how many.
         bounded: `loopwright.bounded`.
-
-    Returns:
-        Whether a graph inside can reach a bound.
     """
     nodes = {id(inner) for inner in subgraphs(builder).values()}
     made: dict[int, Any] = {}

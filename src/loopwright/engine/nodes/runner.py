@@ -129,12 +129,7 @@ class Guarded(Runnable[Any, Any]):
         raise self._to_be_repeated(visit) from failure
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the node once.
-
-        Raises:
-            NodeTimeout: If it takes longer than its timeout. Code that blocks the event loop is not cut short.
-            NodeFailed: If it raises.
-        """
+        """Run the node once; see `invoke`. Code that blocks the event loop is not cut short."""
         started = time.perf_counter()
         visit = self._enter(input)
         deadline = asyncio.timeout(self.policy.timeout)

@@ -16,11 +16,7 @@ class OutOfTime(Exception):
 
 
 def in_thread(call: Callable[[], Any], seconds: float) -> Any:
-    """Call a function in a thread of its own and wait for it so long.
-
-    Raises:
-        OutOfTime: If there is no result in time; the thread goes on and its result is dropped.
-    """
+    """Call a function in its own thread and wait so long; then it is `OutOfTime`, and a later result is dropped."""
     future, abandoned = _started(call)
     try:
         # Not `result(seconds)`: the function may raise a TimeoutError itself.

@@ -99,11 +99,7 @@ class Certificate(BaseModel):
         return {"text/plain": text, "text/html": f'<table style="text-align:left">{rows}</table>'}
 
     def require(self) -> Certificate:
-        """Return the certificate if the graph is bounded.
-
-        Raises:
-            UnboundedCycleError: If a cycle crosses no bound; it names every cycle found.
-        """
+        """The certificate itself if the graph is bounded; else an `UnboundedCycleError` names every cycle found."""
         if not self.bounded:
             first = next((cycle for cycle in self.unbounded_cycles if "/" not in cycle[0]), ())
             gates = [node.removeprefix(ENGINE_NODES) for node in first if is_engine_node(node)]

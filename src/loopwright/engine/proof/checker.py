@@ -43,14 +43,14 @@ def check_certificate(graph: Any, certificate: Certificate) -> list[str]:
     runs, steps, wrong = _count(graph, named, sent, START, witness.level, witness.detour, most)
     if not wrong and any(source == "loop..dispatch" and end != END for source, end in named):  # the budget's fallback
         more, last, wrong = _count(graph, named, sent, "loop..dispatch", witness.closing, {}, Counter())
-        runs, steps = runs + more, steps + 1 + last
+        runs, steps = runs + more - Counter(["loop..dispatch"]), steps + 1 + last  # a step, and no run of a node
     if wrong:
         return wrong
     for node, handler in {(n, spec.error_handler_node) for n, spec in specs.items() if spec.error_handler_node}:
         runs[handler] += runs[node]  # it runs in the superstep of the node that failed
     limits = graph.budget.limits if graph.budget else {}
     proven = {"max_supersteps": steps, "max_tokens": limits.get("tokens", inf)}
-    proven |= {f"max_runs_by_node of {n}": runs[n] for n in specs if n != "loop..dispatch"}
+    proven |= {f"max_runs_by_node of {n}": runs[n] for n in specs}
     for what in ("node_runs", "seconds", "model_calls"):
         own = {n: 1 if what == "node_runs" else inf if n in held.keys() - inner.keys() else 0 for n in specs}
         costs = [((specs[n].metadata or {}).get(f"loopwright_max_{what}", cost), runs[n]) for n, cost in own.items()]

@@ -66,7 +66,6 @@ def choose(follow: Mapping[str, Iterable[str]]) -> tuple[Choice, ...]:
 MOST_CYCLES = 200
 """More cycles than these are not told: nobody reads them all."""
 
-
 _MODELS = ("model", "agent")
 """What the node that calls the model is called in each agent of LangChain and LangGraph."""
 

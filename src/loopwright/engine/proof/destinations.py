@@ -252,6 +252,8 @@ def _asked(*_loaded: int) -> Asked:
     def changes(name: str, of: str) -> frozenset[str]:
         return changes_of(name, of, (_changes_of_file(text) for text in texts if of in text))
 
+    # Held, so that no module that is loaded when this one is gone gets its `id`, and with it an old answer.
+    vars(changes)["newest"] = next(reversed(sys.modules.values()))
     return changes
 
 

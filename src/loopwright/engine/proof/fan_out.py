@@ -18,11 +18,7 @@ ORDINARY = frozenset({"static", "join", "request", "granted", "exhausted"})
 
 
 def check_fan_out(builder: Builder, fan_out: Mapping[str, int]) -> None:
-    """Refuse a declaration that does not fit: node -> the most tasks that one run of a router or node sends to it.
-
-    Raises:
-        GraphError: If a node is unknown, or a number is not a whole one from 1 up.
-    """
+    """Refuse, with a `GraphError`, what does not fit: node -> the most tasks that one run of a sender sends to it."""
     for node, most in fan_out.items():
         if node not in builder.nodes:
             raise GraphError(f"fan_out: {unknown_name_message('node', node, builder.nodes)}")

@@ -37,12 +37,9 @@ def structure_of(graph: Any) -> str:
 
 
 def require_same_graph(name: str, structure: str, nodes: Collection[str], saved: CheckpointTuple) -> None:
-    """Refuse to go on from a checkpoint that a graph of another structure wrote.
+    """Refuse, with `GraphChanged`, to go on from a checkpoint that a graph of another structure wrote.
 
     One without a hash was not written by a bounded graph, and is let pass.
-
-    Raises:
-        GraphChanged: If the hashes differ.
     """
     written = saved.checkpoint["channel_values"].get(LEDGER, {}).get(OF_THE_RUN, {}).get("graph")
     if written in (None, structure):

@@ -21,7 +21,6 @@ EdgeKind = Literal["static", "join", "conditional", "command", "assumed", "handl
 fallback).
 """
 
-
 AS_DECLARED = "no router or node goes, or sends, where it does not declare and its source does not show it"
 """What is taken for granted of a graph that nothing holds to its edges while it runs."""
 

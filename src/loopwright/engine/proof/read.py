@@ -24,16 +24,15 @@ Builder = StateGraph[Any, Any, Any, Any]
 NEEDED_KEYS = "__loopwright_needed_keys__"
 """Where the input schema of a node keeps which of its keys the state must have without it."""
 
+ADDED_KEY = "__loopwright_added_key__"
+"""Where such a node keeps the key of the messages to which it adds, though the state may replace them."""
+
 Sender: TypeAlias = str | tuple[str, str]
 """A node by its name, or a router by its source and its name."""
 
 
 def builder_of(graph: Any) -> Builder:
-    """The builder of a graph, compiled or not.
-
-    Raises:
-        GraphError: If it is neither.
-    """
+    """The builder of a graph, compiled or not; what is neither is a `GraphError`."""
     builder = graph.builder if isinstance(graph, CompiledStateGraph) else graph
     if not isinstance(builder, StateGraph):
         raise GraphError(

@@ -61,7 +61,7 @@ def verify(graph: Any, loops: Loop | Sequence[Loop] = (), fan_out: Mapping[str, 
 def _prepared(builder: Builder, loops: Loop | Sequence[Loop], fan_out: Mapping[str, int] | None) -> BoundBuilder:
     """The builder with its gates and with limits on what is sent; the one that was given stays as it is."""
     if loops:
-        return bind(builder, (loops,) if isinstance(loops, Loop) else loops, fan_out=fan_out)
+        return bind(builder, loops, fan_out=fan_out)
     check_fan_out(builder, fan_out or {})
     bound = copy(builder) if isinstance(builder, BoundBuilder) else copy_builder(builder)
     bound.fan_out = {**bound.fan_out, **(fan_out or {})}
@@ -75,11 +75,7 @@ def lost_nodes(topology: Topology) -> list[str]:
 
 
 def check_shape(topology: Topology) -> None:
-    """Refuse nodes that no path from the start reaches.
-
-    Raises:
-        GraphError: It names them.
-    """
+    """Refuse nodes that no path from the start reaches, with a `GraphError` that names them."""
     if lost := lost_nodes(topology):
         raise GraphError(
             f"graph {topology.name!r}: no path from the start reaches {', '.join(map(repr, lost))}. "

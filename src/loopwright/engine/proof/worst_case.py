@@ -1,21 +1,24 @@
 """The certificate of a graph that is proven bounded: what one run can cost at most, and what that rests on."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any
 
 from langgraph.graph import END, START
+from langgraph.graph.state import CompiledStateGraph
 
 from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.gate import DISPATCHER, is_engine_node
 from loopwright.engine.loop import RUN, Loop
+from loopwright.engine.proof.agent_limits import own_limits
 from loopwright.engine.proof.certificate import Certificate
+from loopwright.engine.proof.choice import choose
 from loopwright.engine.proof.counting import count
 from loopwright.engine.proof.fan_out import FanOut, read_fan_out
-from loopwright.engine.proof.graph import AS_DECLARED, Topology, limit_of
-from loopwright.engine.proof.read import Builder, read_destinations, subgraphs
+from loopwright.engine.proof.graph import AS_DECLARED, Topology, limit_of, limits_apart, refusals_apart
+from loopwright.engine.proof.read import Builder, read_destinations, read_topology, subgraphs
 
 
 def passes_in_a_run(loops: Sequence[Loop]) -> dict[str, int]:
@@ -28,22 +31,13 @@ def passes_in_a_run(loops: Sequence[Loop]) -> dict[str, int]:
     return {loop.name: total(loop) for loop in loops}
 
 
-def waits_in_a_run(loops: Sequence[Loop]) -> float:
-    """The most seconds that gates wait before the passes of one run; each scope begins with the initial wait."""
-    passes = passes_in_a_run(loops)
-    scopes = ((loop, 1 if loop.scope == RUN else passes[loop.scope] + 1) for loop in loops)
-    return sum(times * loop.backoff.total(loop.ceiling) for loop, times in scopes if loop.backoff)
-
-
 def worst_case(
     builder: BoundBuilder, topology: Topology, inner: Mapping[str, Certificate], limits: Mapping[str, int]
 ) -> Certificate:
     """The certificate of a graph that is proven bounded, with those of the graphs inside and its `own_limits`."""
     loops, budget, specs = builder.loops, builder.budget, builder.nodes
     fan_out = read_fan_out(builder, topology)
-    joins: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for starts, end in builder.waiting_edges:
-        joins[end].append(starts)
+    joins = {end: [starts for starts, at in builder.waiting_edges if at == end] for _, end in builder.waiting_edges}
     passes = passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()}
     counted = partial(
         count,
@@ -68,13 +62,15 @@ def worst_case(
     by_node: dict[str, int | None] = {node: None if runs[node] == inf else runs[node] for node in nodes}
     seconds = _total(builder, by_node, inner, "seconds")
     calls = _total(builder, by_node, inner, "model_calls"), budget and budget.model_calls
+    scopes = ((loop, 1 if loop.scope == RUN else passes[loop.scope] + 1) for loop in loops)  # how often each begins
+    waits = sum(times * loop.backoff.total(loop.ceiling) for loop, times in scopes if loop.backoff)
     return Certificate(
         bounded=True,
         max_supersteps=supersteps,
         max_runs_by_node=by_node,
         max_node_runs=_total(builder, by_node, inner, "node_runs"),
         max_model_calls=min((most for most in calls if most is not None), default=None),
-        max_seconds=None if seconds is None else seconds + waits_in_a_run(loops),
+        max_seconds=None if seconds is None else seconds + waits,
         max_tokens=budget and budget.tokens,
         assumptions=tuple(assumptions_of(builder, topology, fan_out, limits)),
         witness=why.model_copy(update={"closing": closing, "inner": dict(inner)}),
@@ -136,17 +132,28 @@ def assumptions_of(
     retried = [node for node in nodes if builder.nodes[node].retry_policy]
     if retried:
         yield f"retries of {', '.join(retried)} are attempts of one run, not runs of their own"
-    for node, number in _calls(builder, ()):
-        yield f"{node} calls {number} graph(s) inside; their steps and passes are not counted here"
+    for node, graphs in _calls(builder):
+        yield f"{node} calls {len(graphs)} graph(s) inside; their steps and passes are not counted here"
+        if any(map(_goes_round, graphs)):
+            yield f"{node} calls a graph that nothing bounds but its recursion_limit"
     yield "a resume or an interrupt's answer runs the tasks that were in flight again"
 
 
-def _calls(builder: Builder, around: tuple[Builder, ...]) -> list[tuple[str, int]]:
-    """Each node whose function calls graphs, by its path through the graphs that are nodes, and how many."""
-    if any(builder is outer for outer in around):
-        return []
-    known = read_destinations(builder).items()
-    found = [(node, len(does.graphs)) for node, does in known if isinstance(node, str) and does.graphs]
+def _calls(builder: Builder, *around: Builder) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Each node whose function calls graphs, by its path through the graphs that are nodes, and these graphs."""
+    for node, does in read_destinations(builder).items():
+        if isinstance(node, str) and does.graphs:
+            yield node, does.graphs
     for node, child in subgraphs(builder).items():
-        found += [(f"{node}/{name}", number) for name, number in _calls(child.builder, (*around, builder))]
-    return found
+        if all(child.builder is not outer for outer in (*around, builder)):
+            yield from ((f"{node}/{name}", graphs) for name, graphs in _calls(child.builder, *around, builder))
+
+
+def _goes_round(graph: Any, *around: Any) -> bool:
+    """Whether a graph, or one inside it, goes round without a gate or a limit of its own."""
+    if not isinstance(graph, CompiledStateGraph) or any(graph is each for each in around):
+        return False
+    apart = refusals_apart(read_topology(graph.builder), getattr(graph.builder, "loops", ()))
+    apart = limits_apart(apart, own_limits(graph.builder, apart.ways(granted=True)))
+    inside = [*subgraphs(graph.builder).values(), *(each for _, called in _calls(graph.builder) for each in called)]
+    return bool(choose(apart.ways())) or any(_goes_round(each, graph, *around) for each in inside)

@@ -38,7 +38,10 @@ def pull(model: KnownModel, *, endpoint: str | None = None) -> Weights:
     try:
         place.mkdir(parents=True, exist_ok=True)
         wanted = [file for file in model.files if not _is_right(place / file.name, file)]
-        _require_space(model, wanted, place)
+        needed, free = sum(file.bytes for file in wanted), shutil.disk_usage(place).free
+        if needed > free:
+            told = f"{model.name} needs {needed:,} bytes, but {place} has {free:,} free"
+            raise WeightsError(f"{told}. Make room, or set LOOPWRIGHT_MODELS.")
         for file in wanted:
             try:
                 part = _download(model, model.published, file, place / _PARTIAL, endpoint)
@@ -65,15 +68,6 @@ def _is_right(path: Path, file: WeightFile) -> bool:
     except WeightsError:
         return False
     return True
-
-
-def _require_space(model: KnownModel, wanted: list[WeightFile], place: Path) -> None:
-    needed = sum(file.bytes for file in wanted)
-    free = shutil.disk_usage(place).free
-    if needed > free:
-        raise WeightsError(
-            f"{model.name} needs {needed:,} bytes, but {place} has {free:,} free. Make room, or set LOOPWRIGHT_MODELS."
-        )
 
 
 def _download(model: KnownModel, published: Published, file: WeightFile, partial: Path, endpoint: str | None) -> Path:

@@ -50,7 +50,7 @@ def known_model(name: str) -> KnownModel:
         WeightsError: If no model has that name.
     """
     if name not in KNOWN:
-        raise WeightsError(unknown_name_message("embedded model", name, KNOWN))
+        raise WeightsError(unknown_name_message("model", name, KNOWN))
     return KNOWN[name]
 
 

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, ParamSpec
 
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
@@ -22,6 +23,7 @@ from loopwright.workflows.evaluation.questions import Question, read_questions
 from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation, LoopGain
 from loopwright.workflows.evaluation.scores import scores_of
 
+P = ParamSpec("P")
 _SCORES = TypeAdapter(dict[str, FiniteFloat | None])
 _RATED = TypeAdapter(tuple[FiniteFloat | None, dict[str, FiniteFloat]])
 AT_ONCE = 4
@@ -31,7 +33,7 @@ Listener = Callable[[int, int], None]
 """Told how many runs are done, and how many there are as far as is known: runs without a loop come last."""
 
 
-def evaluate(
+async def aevaluate(
     workflow: Workflow[Any],
     questions: Path | Sequence[Question],
     *,
@@ -40,7 +42,7 @@ def evaluate(
     at_once: int = AT_ONCE,
     on_progress: Listener | None = None,
 ) -> Evaluation:
-    """Ask questions whose outcomes are known, and compare.
+    """Ask questions whose outcomes are known, and compare; `evaluate` is the same outside of an event loop.
 
     Args:
         workflow: Who is asked.
@@ -56,25 +58,8 @@ def evaluate(
 
     Raises:
         InputError: If a question is broken, or is no input of the workflow.
-        RuntimeError: Inside a running event loop; there, ``await aevaluate(...)``.
+        RuntimeError: From `evaluate`, inside a running event loop; there, ``await aevaluate(...)``.
     """
-    return asyncio.run(
-        aevaluate(
-            workflow, questions, without_loops=without_loops, limit=limit, at_once=at_once, on_progress=on_progress
-        )
-    )
-
-
-async def aevaluate(
-    workflow: Workflow[Any],
-    questions: Path | Sequence[Question],
-    *,
-    without_loops: bool = False,
-    limit: int | None = None,
-    at_once: int = AT_ONCE,
-    on_progress: Listener | None = None,
-) -> Evaluation:
-    """Ask without blocking the event loop; see `evaluate`."""
     folder = questions.parent if isinstance(questions, Path) else Path()
     if isinstance(questions, Path):
         config = workflow.Input.model_config
@@ -104,6 +89,18 @@ async def aevaluate(
         loops=gains,
         outcomes=tuple(outcomes),
     )
+
+
+def _waited_for(function: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callable[P, Evaluation]:
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Evaluation:
+        return asyncio.run(function(*args, **kwargs))
+
+    call.__name__ = call.__qualname__ = "evaluate"  # also to be pickled
+    return call
+
+
+evaluate = _waited_for(aevaluate)
 
 
 def without_loop(graph: BoundedGraph, name: str) -> BoundedGraph:
@@ -191,20 +188,12 @@ class _Asker:
         except Exception as error:
             outcome = outcome.model_copy(update={"error": outcome.error or f"it cannot be scored: {_told(error)}"})
         return EvaluatedAnswer(
-            id=question.id,
-            kind=question.kind,
-            input=question.input,
-            status=outcome.status,
-            answer=outcome.answer,
+            id=question.id, kind=question.kind, input=question.input, status=outcome.status, answer=outcome.answer,
             cited=tuple(citation.mark for citation in outcome.citations),
-            scores={**scores_of(question.expected, outcome), **own},
-            passes=dict(passes),
-            model_calls=prepared.usage.total().calls,
-            seconds=monotonic() - began,
-            people=people,
-            ranked=dict(ranked),
-            error=outcome.error,
-        )
+            scores={**scores_of(question.expected, outcome), **own}, passes=dict(passes),
+            model_calls=prepared.usage.total().calls, seconds=monotonic() - began,
+            people=people, ranked=dict(ranked), error=outcome.error,
+        )  # fmt: skip
 
     def _prepared(self, question: Question) -> Run:
         files = [question.input[name] for name in self._files if isinstance(question.input.get(name), str)]

@@ -72,7 +72,7 @@ def read_questions(
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the questions cannot be read: {error}") from error
+        raise InputError(f"{path}: the questions cannot be read: {getattr(error, 'strerror', error)}") from error
     questions: dict[str, Question] = {}
     # JSON may hold other line separators inside its strings, which splitlines would split at.
     for number, line in enumerate(text.split("\n"), 1):

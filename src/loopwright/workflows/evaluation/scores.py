@@ -110,7 +110,7 @@ def recall_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float
     wanted = frozenset(relevant)
     if not wanted:
         return None
-    return len(wanted.intersection(_first(ranked, k))) / min(k, len(wanted))
+    return len(wanted.intersection([*dict.fromkeys(ranked)][:k])) / min(k, len(wanted))
 
 
 def ndcg_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float | None:
@@ -124,9 +124,6 @@ def ndcg_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float |
     wanted = frozenset(relevant)
     if not wanted:
         return None
-    gained = sum(1 / math.log2(1 + place) for place, found in enumerate(_first(ranked, k), 1) if found in wanted)
+    places = enumerate([*dict.fromkeys(ranked)][:k], 1)
+    gained = sum(1 / math.log2(1 + place) for place, found in places if found in wanted)
     return gained / sum(1 / math.log2(1 + place) for place in range(1, min(k, len(wanted)) + 1))
-
-
-def _first(ranked: Sequence[str], k: int) -> list[str]:
-    return list(dict.fromkeys(ranked))[:k]
