@@ -705,8 +705,8 @@ LET_GO = {
 }  # fmt: skip
 """Calls that nobody follows: where they stand, and what they may run."""
 KEPT = {
-    "a log": ("logging.getLogger().info('%s', self)", "pass"),
-    "a model that is given a tool": ("self.llm = hooks.bind_tools([self.load])", "def load(self): return self.end"),
+    "a log": ("logging.getLogger().info('%s', self)", "pass\ndef back(flow): flow.end = 'work'"),
+    "a model that is given a tool": ("self.llm = hooks.bind_tools([self.load])", "def load(self): return self.end\ndef back(user): user.end = 'work'"),
     "another class's attribute": ("threading.Thread(target=self.load).start()", "def load(self): pass\nclass B:\n    def load(self): self.end = 'work'"),
     "what runs nothing": ("self.tools = ToolNode([self.load])", "def load(self): self.end = 'work'"),
 }  # fmt: skip

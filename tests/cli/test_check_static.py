@@ -283,6 +283,8 @@ def test_a_graph_that_is_bounded_in_a_function_is_still_unbounded_outside(tmp_pa
     [
         "def main():\n    app = bounded(make(), limit=3)",
         "def build():\n    return bounded(make(), limit=3)\napp = build()",
+        "def build(memory=None):\n    g = make()\n    if memory: return bounded(g, limit=3, checkpointer=memory)\n"
+        "    return bounded(g, limit=3)\napp = build()",
     ],
 )
 def test_a_factory_is_checked_where_its_graph_is_bounded(use: str, tmp_path: Path) -> None:

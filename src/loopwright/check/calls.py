@@ -28,6 +28,7 @@ from loopwright.check.values import (
     OneOf,
     builders_in,
     changes_builder,
+    held_in,
     is_option,
     member,
     named_in,
@@ -80,7 +81,7 @@ class Calls(ABC):
         self.kept: list[GraphValue] = []
         """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
         self.trail: list[Changed] = []
-        self._gone: tuple[Changed | None, Sequence[ast.AST]] = None, ()
+        self._gone: tuple[Changed | None, tuple[Sequence[ast.AST], bool]] = None, ((), True)
         self._results: dict[ast.AST, list[tuple[list[Any], Any]]] = {}
         self._owner: Any = None
         self._following: list[ast.AST] = []
@@ -153,8 +154,10 @@ class Calls(ABC):
     def _unfollowed(self, function: Any, owner: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
         """Note a call, if nobody follows it, that may run methods of an object: one that it is given, or is of."""
         followed = isinstance(function, ClassValue | InstanceValue) or not getattr(function, "unread", True)
-        quiet = ("langgraph", "langchain", "loopwright", "functools.partial")  # they run nothing of it in between
-        if followed or not self.trail or (isinstance(function, Symbol) and function.startswith(quiet)):
+        # They run nothing of it in between.
+        quiet = ("langgraph", "langchain", "loopwright", "functools.partial", "logging", "loguru", "structlog")
+        logs = getattr(owner, "of", "") in ("logging.getLogger", "structlog.get_logger")
+        if followed or logs or not self.trail or (isinstance(function, Symbol) and function.startswith(quiet)):
             return
         name = getattr(node.func, "id", "")
         variable = name != "" and any(name in scope.names for scope in frame.scopes())
@@ -164,15 +167,19 @@ class Calls(ABC):
         of = None if isinstance(owner, InstanceValue) and (owner.bound or owner).of.is_plain else owner
         anything = function is UNKNOWN and not isinstance(node.func, ast.Attribute) and (variable or not name)
         if anything or reaches_object(function, of, *given.given, *given.named.values()):
-            self._let_go(self._following)
+            held = held_in(of, *given.given, *given.named.values())
+            self._let_go(self._following, itself=anything or any(isinstance(each, InstanceValue) for each in held))
 
-    def _let_go(self, read: Sequence[ast.AST]) -> None:
-        """Note that any function, but for those that are being `read`, may have run and changed objects."""
-        if not self.trail or (self._gone[0] is self.trail[-1] and self._gone[1] == read):
+    def _let_go(self, read: Sequence[ast.AST], *, itself: bool = True) -> None:
+        """Note that any function, but for those that are being `read`, may have run and changed objects.
+
+        What changes objects of any kind counts only where an object `itself` may be handed to it.
+        """
+        if not self.trail or (self._gone[0] is self.trail[-1] and self._gone[1] == (read, itself)):
             return  # nothing was changed since
-        self._gone = self.trail[-1], [*read]
+        self._gone = self.trail[-1], ([*read], itself)
         for of in {id(of): of for of, *_ in self.trail if of.sure}.values():
-            kinds = {"", *(each.name for each in of.of.order())}
+            kinds = {*([""] if itself else []), *(each.name for each in of.of.order())}
             for name in [*of.sure]:
                 shared = [(SHARED + name, name)] * isinstance(of.names.get(name), list | dict)
                 for way in ((name, name), (ANY, of.of.name), *shared):

@@ -133,8 +133,9 @@ class Checker:
                         made += self._root(function.node, function.frame, own, way)
                 elsewhere = bounded - {graph.origin.site for _, graph in made if graph.origin}
                 inside = {node.graph for each in self.reader.graphs for node in each.nodes.values()}
-                told = (each for each in made if each[1] not in inside and each[1].site not in elsewhere)
-                yield from ((*each, function.frame.file) for each in told)
+                for name, graph in made:  # what is not compiled by itself is there to be bounded
+                    if graph not in inside and graph.site not in (bounded if graph.compiled_as is None else elsewhere):
+                        yield name, graph, function.frame.file
 
     def _builders(self, path: Path) -> tuple[list[int], set[str]]:
         """The lines of a file that may make a graph, or call what has such lines, and its names for that."""
