@@ -486,9 +486,10 @@ class Workflow(ABC, Generic[S]):
         details = {key: value for key, value in state.items() if key in output and key != STOP_REASON}
         by_models_last = sorted(details.values(), key=lambda value: not isinstance(value, str))
         texts = [text for value in by_models_last for text in _texts(value) if text.strip()]
-        with suppress(ValueError):  # there may be bytes that are no text
-            details = to_jsonable_python(details, fallback=str, inf_nan_mode="null")
-        plain = {key: plain_json(value) for key, value in details.items()}
+        try:
+            plain = to_jsonable_python(details, fallback=str, inf_nan_mode="null")
+        except ValueError:  # there are bytes that are no text
+            plain = {key: plain_json(value) for key, value in details.items()}
         return Outcome(answer="".join(texts[-1:]), details=plain)
 
     def uncitable(self, names: Sequence[str]) -> Sequence[str]:
