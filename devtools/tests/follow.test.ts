@@ -56,6 +56,30 @@ describe('followRun', () => {
     expect(asked).toEqual([undefined, 'r:3']);
   });
 
+  it('leaves the page as much time again as it takes to show what came', async () => {
+    answer = (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      let seq = 0;
+      const timer = setInterval(() => {
+        response.write(event((seq += 1), seq < 100 ? 'told' : 'run_finished'));
+        if (seq < 100) return;
+        clearInterval(timer);
+        response.end();
+      }, 10);
+    };
+    let busy = 0;
+    const seqs: number[] = [];
+    const began = performance.now();
+    await followRun('r', 0, (events) => {
+      seqs.push(...events.map((one) => one.seq));
+      const from = performance.now();
+      while (performance.now() - from < 80);
+      busy += performance.now() - from;
+    }, new AbortController().signal);
+    expect(seqs).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+    expect(busy / (performance.now() - began)).toBeLessThan(0.6);
+  });
+
   it('begins behind what is known', async () => {
     const asked: unknown[] = [];
     answer = (request, response) => {

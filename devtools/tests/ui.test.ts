@@ -1,10 +1,11 @@
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
-import { tick } from 'svelte';
+import { createRawSnippet, tick } from 'svelte';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import EventTable from '../src/components/run/EventTable.svelte';
 import Versions from '../src/components/scores/Versions.svelte';
 import TokenDialog from '../src/components/TokenDialog.svelte';
+import Guard from '../src/components/ui/Guard.svelte';
 import DiffText from '../src/components/ui/DiffText.svelte';
 import JsonTree from '../src/components/ui/JsonTree.svelte';
 import Tabs from '../src/components/ui/Tabs.svelte';
@@ -18,6 +19,24 @@ import { logOf, viewOf } from './model/logs';
 
 beforeEach(() => {
   document.body.innerHTML = '';
+});
+
+it('what fails says so and why in its place, and is shown when it can be', async () => {
+  const reported = vi.fn();
+  vi.stubGlobal('reportError', reported);
+  let reason: Error | null = new Error('no such figure');
+  const children = createRawSnippet(() => {
+    if (reason) throw reason;
+    return { render: () => '<p>all figures</p>' };
+  });
+  const { container } = render(Guard, { what: 'timeline', children });
+  expect(container.textContent).toContain('This timeline cannot be shown');
+  expect(container.textContent).toContain('no such figure');
+  expect(reported).toHaveBeenCalledWith(reason);
+  reason = null;
+  await fireEvent.click(screen.getByRole('button', { name: 'Try again' }));
+  expect(container.textContent).toBe('all figures');
+  vi.unstubAllGlobals();
 });
 
 describe('JsonTree', () => {
@@ -148,6 +167,8 @@ it('an age goes on where it is shown, also of a run that has ended', async () =>
   const record = recordOf({ started_at: new Date().toISOString() });
   const { container, unmount } = render(RunHeader, { record, view: viewOf([]), earlier: true, actions: (() => {}) as never });
   const age = (): string | null | undefined => container.querySelector('time')?.textContent;
+  // Screen readers are told how the run stands, as soon as that changes.
+  expect(container.querySelector('[role="status"]')?.textContent?.trim()).toBe('Running');
   expect(age()).toBe('just now');
   await vi.advanceTimersByTimeAsync(600_000);
   expect(age()).toBe('10 min ago');

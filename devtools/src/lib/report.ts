@@ -1,6 +1,6 @@
 /** A run as one page without scripts, for whoever has no server: how it ended, its passes, its visits, every event. */
 import type { RunRecord } from './api/types';
-import { formatCostOf, formatDuration, formatShare, formatTime, formatTokensOf } from './format';
+import { formatCostOf, formatDuration, formatShare, formatTokensOf } from './format';
 import { passesOf } from './model/passes';
 import type { RunView } from './model/view';
 
@@ -24,7 +24,8 @@ export function reportOf(record: RunRecord, view: RunView): string {
   const figures: [string, unknown][] = [
     ['Run', record.id],
     ['Workflow', record.workflow],
-    ['Began', formatTime(record.started_at)],
+    // Whoever reads it may be in another time zone.
+    ['Began', new Date(record.started_at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })],
     ['Ended as', [record.status, record.outcome_status].filter(Boolean).join(', ')],
     ['Stopped by', record.stop_reason ?? 'nothing'],
     ['Took', formatDuration(record.seconds === null ? null : record.seconds * 1000)],

@@ -32,9 +32,11 @@ describe('axe', () => {
   it('finds nothing on any view, light and dark, wide and narrow', async () => {
     const { id } = await ranOnce(browser.url(), 'permit', { parcel: 'a piano' });
     const desk = await ranOnce(browser.url(), 'desk', { topic: 'bays' });
+    const [c, d] = [await ranOnce(browser.url(), 'laps', { rounds: 20 }), await ranOnce(browser.url(), 'laps', { rounds: 4 })];
     const [a, b] = [await ranOnce(browser.url(), 'essay', { topic: 'bees' }), await ranOnce(browser.url(), 'essay', { topic: 'bees' })];
     const views = [
       '#/runs', `#/runs/${DEMO}`, `#/runs/${id}`, '#/inbox', '#/workflows', '#/workflows/assistant', `#/compare?a=${a.id}&b=${b.id}`,
+      `#/compare?a=${c.id}&b=${d.id}`,
       `#/runs/${desk.id}`, '#/prompts/assistant', '#/models/assistant', '#/loops/essay', '#/scores/essay', '#/nowhere',
     ];
     await fetch(`${browser.url()}/runs/${a.id}/tags`, { method: 'PUT', body: '{"tags": ["baseline"]}', headers: { 'Content-Type': 'application/json' } });

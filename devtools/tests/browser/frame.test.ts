@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { useBrowser } from './harness';
 
 const TOKEN = 'a-token-for-the-tests-of-the-page-0123456789';
+const DEMO = 'demo-assistant-thought-over-twice';
 const browser = useBrowser({ token: TOKEN });
 
 /** Open a page and give the token. */
@@ -72,6 +73,33 @@ describe('the frame of all pages', () => {
   });
 });
 
+describe('a page that fails', () => {
+  it('says so and why, and the others go on', async () => {
+    browser.expected.push(/status of 4\d\d/, /of null/);
+    const page = await signedIn();
+    await page.route(/\/workflows\/[^/]+\/report/, (route) => route.fulfill({ json: { runs: 1, loops: [null] } }));
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.getByRole('heading', { name: 'This page cannot be shown', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'Runs' }).click();
+    await page.getByRole('table').waitFor();
+    // A run that is not there is a page with a heading, too.
+    await page.goto(`${browser.url()}/#/runs/nowhere`);
+    await page.getByRole('heading', { name: 'This run cannot be shown', level: 1 }).waitFor();
+    // A part of a run that fails leaves the others, also where the address names it.
+    await page.route(/\/graph$/, async (route) => {
+      const graph = (await (await route.fetch()).json()) as { certificate: object };
+      await route.fulfill({ json: { ...graph, certificate: { ...graph.certificate, assumptions: null } } });
+    });
+    await page.goto(`${browser.url()}/#/runs/${DEMO}?tab=certificate`);
+    await page.getByText('This part of the run cannot be shown').waitFor();
+    await page.getByRole('tab', { name: 'Events' }).click();
+    await page.getByText('This part of the run cannot be shown').waitFor({ state: 'detached' });
+    await page.getByRole('tab', { name: 'Passes' }).click();
+    await page.locator('[data-pass]').first().waitFor();
+  });
+});
+
 describe('a server that goes away', () => {
   it('is missed at once, and the page goes on when it is back', async () => {
     browser.expected.push(/ERR_|Failed to load/);
@@ -80,7 +108,11 @@ describe('a server that goes away', () => {
     const banner = page.getByRole('alert').filter({ hasText: 'The server cannot be reached' });
     await banner.waitFor();
     await page.getByRole('table').waitFor();
+    // A page that was not opened before is there as soon as the server is.
+    await page.getByRole('link', { name: 'Models' }).click();
+    await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
     await browser.server().again();
     await banner.waitFor({ state: 'detached', timeout: 30_000 });
+    await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
   });
 });

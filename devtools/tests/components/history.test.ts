@@ -12,6 +12,16 @@ afterEach(() => {
   history.replaceState(null, '', '#/runs');
 });
 
+it('a run that was cut, or forked, says so in the list and names the run that it came from', async () => {
+  const parent = { run_id: 'whole', checkpoint_id: 'c', step: 1, thread: null, edited: [], nodes: [] };
+  const cut = recordOf({ id: 'r2', parent: { ...parent, kind: 'counterfactual', loop: 'mend', kept: 2, passes: { mend: 2 } } });
+  const fork = recordOf({ id: 'r3', parent: { ...parent, kind: 'fork', loop: null, kept: 0, passes: {} } });
+  serve({ 'GET /runs': { runs: [cut, fork], total: 2, next: null } });
+  const { container } = render(HistoryPage);
+  await waitFor(() => expect(container.querySelectorAll('[data-run]')).toHaveLength(2));
+  expect([...container.querySelectorAll('[title$="forked from whole"]')].map((each) => each.textContent?.trim())).toEqual(['“mend” cut after 2 passes', 'forked']);
+});
+
 it('Back to another part of the list has the parts before it again, and selects what is still there', async () => {
   serve({ 'GET /runs': { runs: [], total: 0, next: null }, 'GET /runs/r1': recordOf() });
   const arrive = async (address: string, state: unknown): Promise<void> => {

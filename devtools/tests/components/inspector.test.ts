@@ -97,6 +97,41 @@ describe('words', () => {
     expect(splitError('it broke').kind).toBe('');
     expect(plainError('NodeTimeout')).toBe('It took longer than it may.');
   });
+
+  it.each([
+    ['httpx.ReadTimeout', 'It took longer than it may.'],
+    ['asyncio.TimeoutError', 'It took longer than it may.'],
+    ['openai.APIConnectionError', 'A server could not be reached.'],
+    ['ConnectionResetError', 'A server could not be reached.'],
+    ['GraphRecursionError', 'A bound of the run was reached.'],
+    ['Shutdown', 'The server ended before the run did.'],
+    // As LangChain, LangGraph, Pillow, psycopg, aiohttp, websockets, Azure and the standard library have them.
+    ['ModelRateLimitError', 'A service takes no more requests for the moment.'],
+    ['github.RateLimitExceededException', 'A service takes no more requests for the moment.'],
+    ['ModelAuthenticationError', 'A service refused the key.'],
+    ['ClientAuthenticationError', 'A service refused the key.'],
+    ['EmptyInputError', 'The input could not be used.'],
+    ['PIL.UnidentifiedImageError', 'The input could not be used.'],
+    ['TimeoutExpired', 'It took longer than it may.'],
+    ['ClientConnectorDNSError', 'A server could not be reached.'],
+    ['ConnectionClosedError', 'A server could not be reached.'],
+    ['RemoteDisconnected', 'A server could not be reached.'],
+    ['psycopg.errors.ConnectionFailure', 'A server could not be reached.'],
+    ['httpx.NetworkError', 'A server could not be reached.'],
+    // What a part of a stranger's name would say is not so.
+    ['RecursionError', ''],
+    ['PackageLostError', ''],
+    ['BudgetReportError', ''],
+    ['networkx.NetworkXNoPath', ''],
+    ['TimeoutTableMissing', ''],
+    ['KeyStoreErrorCode', ''],
+    ['NeuralNetworkError', ''],
+    ['PermissionError', ''],
+    ['ConnectionPoolTooSmall', ''],
+    ['RateLimitTableMissing', ''],
+  ])('say of %s what its class means, or nothing', (kind, words) => {
+    expect(plainError(kind)).toBe(words);
+  });
 });
 
 describe('the inspector', () => {
@@ -236,6 +271,21 @@ describe('the inspector', () => {
     }
     await fireEvent.click(screen.getByRole('button', { name: /Show all 200,000 characters/ }));
     expect((panel().textContent ?? '').length).toBeGreaterThan(200_000);
+  });
+
+  it('says of what is kept in part that it may have changed, and not that nothing did', async () => {
+    const big = ['a', 'b', '… 8,500 more'];
+    const view = viewOf(logOf(
+      { type: 'run_started' },
+      { type: 'state', step: -1, checkpoint_id: 'a', next: ['edit'], changed: { big, key: '***', n: 1 }, removed: [] },
+      { type: 'node_started', node: 'edit', task_id: 't', visit: 1 },
+      { type: 'node_finished', node: 'edit', task_id: 't', visit: 1, seconds: 1, update: { big, key: '***', n: 1 }, error: null },
+      { type: 'state', step: 0, checkpoint_id: 'b', next: [], changed: {}, removed: [] },
+    ));
+    render(Inspector, { runId: 'r1', record: recordOf({}), graph: null, view, visit: view.visits[0]!, cursor: null });
+    await fireEvent.click(tab(/State/));
+    expect(panel().textContent).toContain('It wrote big, key too, of which not all is kept: whether that changed is not known.');
+    expect(panel().textContent).not.toContain('changed nothing');
   });
 
   it('copies what is shown', async () => {

@@ -10,6 +10,7 @@ import LoopPasses from '../../src/components/run/LoopPasses.svelte';
 import GainCurve from '../../src/components/run/GainCurve.svelte';
 import type { LoopReport, LoopRow, RunStatus } from '../../src/lib/api/types';
 import { cutsOf } from '../../src/lib/model/gain';
+import { reportOf } from '../../src/lib/report';
 import { router } from '../../src/lib/stores/router.svelte';
 import ReportPage from '../../src/pages/ReportPage.svelte';
 import { recordOf, serve } from '../form/replies';
@@ -101,6 +102,41 @@ it('a loop of a run that was cut says after how many passes, and not of how many
     record: recordOf(), graph: null, view, loop, shown: loop, passes: [], children: [], chosen: null, onchoose: () => {}, onfork: () => {}, onmore: async () => {},
   });
   expect(container.querySelector('p')?.textContent).toMatch(/cut after 4 passes, 0 in this run\s*$/);
+});
+
+it('passes by the thousand are shown a part at a time: the newest, those around the chosen one, and those before and behind', async () => {
+  const passes = Array.from({ length: 1000 }, (_, at) => ({
+    entry: { ...LOOP.decisions[0]!, seq: at + 1, spent: at + 1, limit: 2000 }, until: null, nodes: [], changed: [], partly: false, state: at,
+  }));
+  const loop = { ...LOOP, passes: 1000, spent: 1000, limit: 2000 };
+  const props = { record: recordOf(), graph: null, view, loop, shown: loop, passes, children: [], onchoose: () => {}, onfork: () => {}, onmore: async () => {} };
+  const { container, rerender } = render(LoopPasses, { ...props, chosen: null });
+  const numbers = (): number[] => [...container.querySelectorAll<HTMLElement>('[data-pass]')].map((each) => Number(each.dataset.pass));
+  const seen = (): unknown[] => [numbers()[0], numbers().at(-1), numbers().length];
+  expect(seen()).toEqual([751, 1000, 250]);
+  expect(container.querySelectorAll('[data-pass]')[0]?.textContent).toContain('pass 751 of 2000');
+  // What is read does not move away with each further pass.
+  const fewer = (count: number): object => ({ ...props, chosen: null, passes: passes.slice(0, count) });
+  for (const count of [960, 1000]) {
+    await rerender(fewer(count));
+    expect(numbers()[0]).toBe(751);
+  }
+  // A link leads to an event: the passes before it are there, the last of them in the middle.
+  await rerender({ ...props, chosen: null, shown: { ...loop, decisions: passes.slice(0, 500).map(({ entry }) => entry) } });
+  expect(seen()).toEqual([350, 649, 300]);
+  await rerender({ ...props, chosen: null, shown: null });
+  expect(seen()).toEqual([1, 300, 300]);
+  await rerender({ ...props, chosen: 20 });
+  expect(seen()).toEqual([1, 300, 300]);
+  await fireEvent.click(screen.getByRole('button', { name: 'Later' }));
+  expect(seen()).toEqual([301, 600, 300]);
+  // As the run goes on, what is looked at stays.
+  await rerender({ ...props, chosen: 20, passes: passes.slice(0, 900) });
+  expect(seen()).toEqual([301, 600, 300]);
+});
+
+it('a run saved as a page says in which time zone it began', () => {
+  expect(reportOf(recordOf({ started_at: '2026-11-30T12:00:00Z' }), view)).toMatch(/<dt>Began<\/dt><dd>[^<]*:00:00[^<]*(UTC|GMT|[A-Z]{2,4}T)[^<]*<\/dd>/);
 });
 
 it('a curve of a key that is called quality stands beside that of the runs', () => {

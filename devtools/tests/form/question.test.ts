@@ -21,6 +21,15 @@ describe('a question', () => {
     expect(questionOf({ message: 'How?', schema: { enum: ['slow', 'fast'] } }).choices.map((each) => each.value)).toEqual(['slow', 'fast']);
   });
 
+  it('calls values as the schema does, and a text without letters as its JSON', () => {
+    const titled = { oneOf: [{ const: 1, title: 'One' }, { const: true, title: 'All' }, { const: 'few' }] };
+    expect(questionOf({ schema: titled }).choices.map((each) => each.label)).toEqual(['One', 'All', 'few']);
+    const { field } = questionOf({ schema: { type: 'object', properties: { n: titled } } }).form!;
+    expect(field).toMatchObject({ fields: [{ choices: [1, true, 'few'], names: { 1: 'One', true: 'All' } }] });
+    expect(questionOf({ schema: { oneOf: [{ const: 'x', title: '' }] } }).choices.map((each) => each.label)).toEqual(['x']);
+    expect(questionOf({ options: ['', ' ', 0] }).choices.map((each) => each.label)).toEqual(['""', '" "', '0']);
+  });
+
   it('has a form for an object, and for a single value', () => {
     const object = questionOf({ schema: { type: 'object', properties: { n: { type: 'integer' } } } });
     expect(object.form?.answer({ n: 1 })).toEqual({ n: 1 });

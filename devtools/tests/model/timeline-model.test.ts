@@ -106,6 +106,11 @@ describe('bands that are drawn', () => {
     expect(shown.map(({ left, width, count, spent }) => [left, width, count, spent])).toEqual([[0, 6, 2, 2], [6, 34, 1, 3], [40, 10, 1, 3]]);
   });
 
+  it('have their names end where the next one begins, that of a graph inside too', () => {
+    const shown = drawnBands([band(1, 0, 60), band(1, 20, 40), band(2, 60, 90)], 0, 1, 100);
+    expect(shown.map(({ room }) => room)).toEqual([20, 20, 30]);
+  });
+
   it('are those in sight', () => {
     const shown = drawnBands([band(1, 0, 30), band(2, 30, 60), band(3, 60, 90)], 40, 1, 10);
     expect(shown.map(({ spent, left }) => [spent, left])).toEqual([[2, -10]]);

@@ -33,6 +33,7 @@ it('a name with a slash, or one that objects have, is a name like any other', ()
     edges: [{ ...edge, source: 'data', target: 'data/clean' }, { ...edge, source: 'data/clean', target: 'constructor' }],
   };
   expect(Object.keys(layoutOf(odd).nodes)).toEqual(names);
+  expect(unfolded(odd).inside?.constructor).toBeUndefined();
   expect(pipelineNodes(odd, null).constructor).toMatchObject({ status: 'waiting', visits: 0 });
   expect(viewOf(logOf({ type: 'node_started', node: 'constructor', task_id: 'a', visit: 1 })).nodes.constructor).toMatchObject({ status: 'running' });
 });

@@ -74,22 +74,27 @@ function round(value: unknown): string {
   return typeof value === 'number' ? String(Math.round(value * 10_000) / 10_000) : '?';
 }
 
+/** By whole names, or by what they end with: a part within one says nothing of what a stranger's class stands for. */
 const ERRORS: [RegExp, string][] = [
-  [/timeout/i, 'It took longer than it may.'],
-  [/StructuredReply/, 'The model’s reply did not have the form that was asked for, also after asking again.'],
-  [/RateLimit|429/, 'The model’s provider takes no more requests for the moment.'],
-  [/Authentication|PermissionDenied|401|403/, 'The provider refused the key.'],
-  [/Connect|Connection|Network/i, 'A server could not be reached.'],
-  [/ConfigError/, 'The configuration does not fit.'],
-  [/InputError|DocumentError|ImageError|PlannerError/, 'The input could not be used.'],
-  [/BackendError|StoreError|SearchError/, 'A database or search service failed.'],
-  [/Budget|Recursion/, 'A bound of the run was reached.'],
-  [/Shutdown|Lost/, 'The server ended before the run did.'],
+  [/Time[oO]ut(Error|Exception|Expired)?$/, 'It took longer than it may.'],
+  [/^StructuredReplyError$/, 'The model’s reply did not have the form that was asked for, also after asking again.'],
+  [/RateLimit(Exceeded)?(Error|Exception)?$/, 'A service takes no more requests for the moment.'],
+  [/(Authentication(Failed)?(Error|Exception)|PermissionDenied(Error)?)$/, 'A service refused the key.'],
+  [
+    /(^(Network|ServerDisconnected|RemoteDisconnected|AutoReconnect|CannotConnectNow)|[cC]onnect(ion|or)?(DNS|Refused|Reset|Aborted|Closed|Failed|Lost|DoesNotExist)?)(OK|Error|Exception|Failure)?$/,
+    'A server could not be reached.',
+  ],
+  [/^ConfigError$/, 'The configuration does not fit.'],
+  [/^((Empty)?Input|Document|(Unidentified)?Image|Planner)Error$/, 'The input could not be used.'],
+  [/^(BackendError|StoreError|SearchError)$/, 'A database or search service failed.'],
+  [/^(GraphRecursionError|TooManyEvents)$/, 'A bound of the run was reached.'],
+  [/^Shutdown$/, 'The server ended before the run did.'],
 ];
 
-/** An error in plain words; empty if its class says nothing that people know. */
+/** An error in plain words; empty if its class, with or without its module, says nothing that people know. */
 export function plainError(kind: string): string {
-  return ERRORS.find(([pattern]) => pattern.test(kind))?.[1] ?? '';
+  const name = kind.slice(kind.lastIndexOf('.') + 1);
+  return ERRORS.find(([pattern]) => pattern.test(name))?.[1] ?? '';
 }
 
 /** Takes an error's text apart: the class that stands in it first, and all of it. */

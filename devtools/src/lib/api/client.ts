@@ -25,6 +25,9 @@ const FIRST_WAIT = 300;
 const LONGEST_WAIT = 5000;
 /** Milliseconds between two looks while the page is hidden: a browser opens six connections to a server, for all its tabs. */
 const HIDDEN_WAIT = 3000;
+/** How often the time that it took to show events is left to the page before it is given more; milliseconds at most. */
+const REST = 2;
+const LONGEST_REST = 1000;
 
 /** Where the API lies: beside the page, also below a path prefix. */
 export const address = (path: string): string => new URL(`.${path}`, document.baseURI.replace(/[?#].*$/, '')).href;
@@ -117,7 +120,7 @@ const ENDS = new Set<RunEvent['type']>(['run_finished', 'run_failed']);
  *
  * @param runId The run.
  * @param after The number of the last event that is known; 0 for none.
- * @param onEvents Takes events as they come, many at once, at most once a frame.
+ * @param onEvents Takes events as they come, many at once: at most once a frame, and less often where to show them takes long.
  * @param signal Ends the following.
  * @returns The number of the last event that came.
  */
@@ -131,11 +134,21 @@ export async function followRun(
   let wait = FIRST_WAIT;
   let waiting: LoggedEvent[] = [];
   let planned = false;
+  let took = 0;
   const hand = (): void => {
     planned = false;
     const events = waiting;
     waiting = [];
-    if (events.length && !signal.aborted) onEvents(events);
+    if (!events.length || signal.aborted) return;
+    const began = performance.now();
+    onEvents(events);
+    // Behind the frame in which they are drawn.
+    setTimeout(() => (took = performance.now() - began));
+  };
+  const plan = (): void => {
+    if (planned) return;
+    planned = true;
+    setTimeout(() => requestAnimationFrame(hand), Math.min(REST * took, LONGEST_REST));
   };
   const path = `/runs/${encodeURIComponent(runId)}`;
   let ended = false;
@@ -177,8 +190,7 @@ export async function followRun(
         const seq = Number(value.id?.slice(value.id.lastIndexOf(':') + 1));
         if (!(seq > last)) continue;
         take(seq, readJson(value.data) as RunEvent);
-        if (!planned) requestAnimationFrame(hand);
-        planned = true;
+        plan();
       }
       hand();
       // A run that was cancelled or interrupted has no last event; the server ends the stream in order then.

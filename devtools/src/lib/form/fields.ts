@@ -33,6 +33,8 @@ export interface JsonSchema {
   $ref?: string;
   /** Set here: a number is taken too. */
   numeric?: boolean;
+  /** Set here: what values of `enum` are called, where something tells. */
+  names?: Record<string, string>;
   $defs?: Record<string, JsonSchema>;
   definitions?: Record<string, JsonSchema>;
 }
@@ -62,7 +64,8 @@ export type Field = Common &
     | { kind: 'upload'; accept: string }
     | { kind: 'number'; whole: boolean; min: number; max: number; above: number; below: number }
     | { kind: 'boolean' }
-    | { kind: 'choice'; choices: unknown[] }
+    /** What choices are called, by their JSON, where the schema tells. */
+    | { kind: 'choice'; choices: unknown[]; names?: Record<string, string> }
     | { kind: 'object'; fields: Field[]; open: boolean }
     | { kind: 'list'; item: Field; min: number; max: number }
     | { kind: 'tuple'; items: Field[] }
@@ -117,7 +120,7 @@ function read(given: JsonSchema, place: Place): Field {
   const inside = { ...place, seen, secret: common.secret };
   if (tangled || seen.length > DEPTH) return { ...common, kind: 'json' };
   if (schema.const !== undefined) return { ...common, kind: 'choice', choices: [schema.const] };
-  if (schema.enum) return { ...common, kind: 'choice', choices: schema.enum.filter((choice) => choice !== null) };
+  if (schema.enum) return { ...common, kind: 'choice', choices: schema.enum.filter((choice) => choice !== null), names: schema.names };
   switch (schema.type) {
     case 'string':
       return text(schema, common);
@@ -141,6 +144,12 @@ function read(given: JsonSchema, place: Place): Field {
     default:
       return schema.properties ? object(schema, common, inside) : { ...common, kind: 'json' };
   }
+}
+
+/** What a choice is called. */
+export function nameOf(choice: unknown, names: Record<string, string> = {}): string {
+  const json = JSON.stringify(choice);
+  return names[json] || (typeof choice === 'string' && choice.trim() ? choice : json);
 }
 
 function text(schema: JsonSchema, common: Common): Field {
@@ -233,7 +242,8 @@ function plainSchema(given: JsonSchema, place: Place): Plain {
 function merged(rest: JsonSchema, others: JsonSchema[], nullable: boolean, seen: string[]): Plain {
   const choices = others.flatMap((one) => (one.const !== undefined ? [one.const] : (one.enum ?? [undefined])));
   if (others.length && !choices.includes(undefined)) {
-    return { schema: { ...rest, enum: choices }, nullable, seen, tangled: false };
+    const titled = others.flatMap(({ const: value, title }) => (value === undefined || title === undefined ? [] : [[JSON.stringify(value), title] as const]));
+    return { schema: { ...rest, enum: choices, names: Object.fromEntries(titled) }, nullable, seen, tangled: false };
   }
   const text = others.find((one) => one.type === 'string');
   if (text?.pattern && others.length === 2 && others.some((one) => one.type === 'number' || one.type === 'integer')) {

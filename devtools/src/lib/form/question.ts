@@ -1,7 +1,7 @@
 /** What `interrupt(...)` was given, as something that a person can answer: a text, buttons, a form. */
 import type { Json } from '../api/types';
 import { isObject } from './checking';
-import { fieldsOf, type Field, type JsonSchema } from './fields';
+import { fieldsOf, nameOf, type Field, type JsonSchema } from './fields';
 
 export interface Choice {
   label: string;
@@ -43,19 +43,19 @@ export function questionOf(value: unknown): Question {
   };
 }
 
-const isSchema = (value: unknown): boolean => isObject(value) && ['type', 'properties', 'enum', 'anyOf', '$ref'].some((key) => key in value);
+const isSchema = (value: unknown): boolean => isObject(value) && ['type', 'properties', 'enum', 'anyOf', 'oneOf', '$ref'].some((key) => key in value);
 
 function choiceOf(one: unknown): Choice {
   if (!isObject(one)) return { label: labelOf(one), value: one };
   const label = one.label ?? one.title ?? one.name ?? one.value ?? one.id;
   return { label: labelOf(label ?? one), value: 'value' in one ? one.value : (one.id ?? one.name ?? one) };
 }
-const labelOf = (value: unknown): string => (value === true ? 'Yes' : value === false ? 'No' : typeof value === 'string' ? value : JSON.stringify(value));
+const labelOf = (value: unknown): string => (value === true ? 'Yes' : value === false ? 'No' : nameOf(value));
 
 function ofSchema(schema: JsonSchema): Pick<Question, 'choices' | 'form'> {
   const field = fieldsOf(schema);
   if (field.kind === 'boolean') return { choices: [true, false].map(choiceOf), form: null };
-  if (field.kind === 'choice') return { choices: field.choices.map(choiceOf), form: null };
+  if (field.kind === 'choice') return { choices: field.choices.map((value) => ({ ...choiceOf(value), label: field.names?.[JSON.stringify(value)] || choiceOf(value).label })), form: null };
   if (field.kind === 'object') return { choices: [], form: { field, answer: (value) => value } };
   const { $defs, definitions, ...answer } = schema;
   const whole: JsonSchema = { type: 'object', properties: { answer }, required: ['answer'], $defs, definitions };

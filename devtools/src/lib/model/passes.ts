@@ -1,4 +1,5 @@
 /** The passes of a run's loops: why it went round again, what that changed and took. */
+import { hasHidden } from '../form/hidden';
 import { countBelow, isPass, type LoopEntry, type RunView } from './view';
 
 export interface Pass {
@@ -9,6 +10,8 @@ export interface Pass {
   nodes: string[];
   /** The keys of the state that changed in it. */
   changed: string[];
+  /** Whether nothing of it is seen to have changed, and not all that was written is kept. */
+  partly: boolean;
   /** The checkpoint before its gate decided: an index into the view's states, -1 for none. */
   state: number;
 }
@@ -38,6 +41,7 @@ export function passesOf(view: RunView): Pass[] {
       until,
       nodes: visits.map((visit) => visit.node),
       changed: [...new Set(changed)],
+      partly: !changed.length && visits.some((visit) => hasHidden(visit.update)),
       state: countBelow(view.states, (state) => state.seq, entry.seq) - 1,
     });
   }

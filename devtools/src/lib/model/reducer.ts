@@ -45,14 +45,14 @@ const STOPPED: Record<string, RunStatus> = { Cancelled: 'cancelled', Shutdown: '
 const IN_PLACE = '__error_handler__';
 
 /**
- * The state of the reduction. Arrays and visits that a view was given are never changed afterwards: a visit is replaced
+ * The state of the reduction. Visits and decisions that a view was given are never changed afterwards: one is replaced
  * by a copy, so that a page that compares by identity sees what is new, and `fork` is cheap.
  */
 export class Reducer {
-  private events: LoggedEvent[] = [];
   private visits: Visit[] = [];
   private states: StateStep[] = [];
-  private loops: Record<string, LoopView> = byName();
+  /** Loop -> what it decided; a view has copies of these lists. */
+  private decisions: Record<string, LoopEntry[]> = byName();
   private budgets: BudgetSpent[] = [];
   private told: Told[] = [];
   private status: RunStatus = 'running';
@@ -79,18 +79,15 @@ export class Reducer {
 
   /** @param origin What the run takes over, where it was forked from another one. */
   constructor(private readonly origin: Origin = { passes: {}, nodes: [] }) {
-    for (const [name, spent] of Object.entries(origin.passes)) {
-      this.loops[name] = { name, passes: 0, spent, limit: null, refused: null, decisions: [] };
-    }
+    for (const name of Object.keys(origin.passes)) this.decisions[name] = [];
   }
 
   /** A reducer that goes on from here by itself. */
   fork(): Reducer {
     const copy = Object.assign(new Reducer(this.origin), this);
-    copy.events = this.events.slice();
     copy.visits = this.visits.slice();
     copy.states = this.states.slice();
-    copy.loops = byName(Object.entries(this.loops));
+    copy.decisions = byName(Object.entries(this.decisions).map(([name, all]) => [name, all.slice()]));
     copy.budgets = this.budgets.slice();
     copy.gaps = this.gaps.slice();
     copy.told = this.told.slice();
@@ -104,15 +101,15 @@ export class Reducer {
   add(logged: LoggedEvent): void {
     const { seq, event } = logged;
     const at = time(event.at);
-    this.events.push(logged);
     this.lastSeq = seq;
-    if (!this.started) this.started = this.lastAt = at;
+    const first = !this.started;
+    if (first) this.started = this.lastAt = at;
     // While it stood still, no time passed in the run.
     if (event.type !== 'run_started' && this.ended === null) this.goOn(Math.max(0, at - this.lastAt), NOTHING);
     const before = this.lastAt;
     this.lastAt = Math.max(before, at);
     switch (event.type) {
-      case 'run_started': return this.runStarted(before, at);
+      case 'run_started': return this.runStarted(first, before, at);
       case 'node_started': return this.nodeStarted(event, at, seq);
       case 'node_finished': return this.nodeFinished(event, at, seq);
       case 'node_retried': return this.nodeRetried(event, at);
@@ -134,20 +131,22 @@ export class Reducer {
     }
   }
 
-  view(): RunView {
+  /** @param events Those that were added, for the view to keep. */
+  view(events: LoggedEvent[]): RunView {
+    const loops = Object.entries(this.decisions).map(([name, decisions]) => [name, this.loopOf(name, decisions.slice())] as const);
     return {
-      events: this.events.slice(),
+      events,
       visits: this.visits.slice(),
       states: this.states.slice(),
       nodes: nodesOf(this.visits, [], 'waiting', this.origin.nodes),
-      loops: byName(Object.entries(this.loops)),
+      loops: byName(loops),
       budgets: this.budgets.slice(),
       told: this.told.slice(),
       status: this.status,
       stopReason: this.stopReason,
       failure: this.failure,
       spent: this.spent,
-      passes: Object.values(this.loops).reduce((sum, loop) => sum + loop.passes, 0),
+      passes: loops.reduce((sum, [, loop]) => sum + loop.passes, 0),
       asked: this.asked,
       ms: this.ms,
       gaps: this.gaps.slice(),
@@ -163,16 +162,12 @@ export class Reducer {
   private goOn(ms: number, used: Spent): void {
     this.ms += ms;
     this.spent = plus(this.spent, used);
-    const loop = this.loops[this.passes.at(-1) ?? ''];
-    const last = loop?.decisions.at(-1);
-    if (!loop || !last) return;
-    const decisions = [...loop.decisions.slice(0, -1), { ...last, ms: last.ms + ms, used: plus(last.used, used) }];
-    this.loops[loop.name] = { ...loop, decisions };
+    this.changeLast(this.passes.at(-1) ?? '', (last) => ({ ms: last.ms + ms, used: plus(last.used, used) }));
   }
 
-  private runStarted(before: number, at: number): void {
+  private runStarted(first: boolean, before: number, at: number): void {
     // A run that waited for an answer, or was killed before its first checkpoint, does not say that it is resumed.
-    if (this.events.length > 1) {
+    if (!first) {
       this.gaps.push({ from: before, to: Math.max(before, at), kind: this.status === 'waiting' ? 'waiting' : 'stopped' });
       this.stopOpen('interrupted', before);
       this.takeBack();
@@ -247,7 +242,7 @@ export class Reducer {
     const visit = index === undefined ? undefined : this.visits[index];
     if (index === undefined || !visit) return;
     // With its visit, a graph inside a node ends, and the pass that goes on in it.
-    this.passes = this.passes.filter((loop) => this.loops[loop]?.decisions.at(-1)?.within !== event.task_id);
+    this.passes = this.passes.filter((loop) => this.decisions[loop]?.at(-1)?.within !== event.task_id);
     if (!visit.within) this.unsaved.push(index);
     this.change(index, {
       status: event.error === null ? 'complete' : 'error',
@@ -306,12 +301,11 @@ export class Reducer {
   private loop(event: LoopDecided, seq: number): void {
     const { loop: name, step, within = '' } = event;
     // A gate that was cut off decides again in the same superstep: that is one decision.
-    const before = this.loops[name]?.decisions ?? [];
-    const same = before.find((each) => each.step === step && each.within === within);
-    const decisions = before.filter((each) => each !== same);
+    const decisions = (this.decisions[name] ??= []);
+    const at = decisions.findIndex((each) => each.step === step && each.within === within);
+    const [same] = at === -1 ? [] : decisions.splice(at, 1);
     decisions.push({ ...event, within, seq, kept: event.kept ?? false, ms: same?.ms ?? 0, used: same?.used ?? NOTHING });
-    this.loops[name] = this.loopOf(name, decisions);
-    const others = this.passes.filter((loop) => within && loop !== name && this.loops[loop]?.decisions.at(-1)?.within !== within);
+    const others = this.passes.filter((loop) => within && loop !== name && this.decisions[loop]?.at(-1)?.within !== within);
     this.passes = isPass(event) ? [...others, name] : others;
   }
 
@@ -330,21 +324,22 @@ export class Reducer {
 
   /** Take note that decisions outlive the process. */
   private keep(which: (entry: LoopEntry) => boolean): void {
-    for (const [name, loop] of Object.entries(this.loops)) {
-      const last = loop.decisions.at(-1);
-      if (last && !last.kept && which(last)) {
-        this.loops[name] = { ...loop, decisions: [...loop.decisions.slice(0, -1), { ...last, kept: true }] };
-      }
-    }
+    for (const name of Object.keys(this.decisions)) this.changeLast(name, (last) => (!last.kept && which(last) ? { kept: true } : {}));
+  }
+
+  /** Change the last decision of a loop, by a copy of it. */
+  private changeLast(name: string, values: (last: LoopEntry) => Partial<LoopEntry>): void {
+    const last = this.decisions[name]?.pop();
+    if (last) this.decisions[name]?.push({ ...last, ...values(last) });
   }
 
   /** Forget decisions that no checkpoint holds: the ledger does not know them either. */
   private takeBack(): void {
-    for (const [name, loop] of Object.entries(this.loops)) {
-      const last = loop.decisions.at(-1);
+    for (const [name, decisions] of Object.entries(this.decisions)) {
+      const last = decisions.at(-1);
       // That a graph inside a node keeps it is not told: what such a one decides again replaces what it decided before.
       if (!last || last.kept || last.within) continue;
-      this.loops[name] = this.loopOf(name, loop.decisions.slice(0, -1));
+      decisions.pop();
       this.passes = this.passes.filter((each) => each !== name);
     }
   }

@@ -39,7 +39,7 @@ export class RunViewBuilder {
 
   /** The run as it is now. */
   get view(): RunView {
-    return (this.made ??= this.reducer.view());
+    return (this.made ??= this.reducer.view(this.log.slice()));
   }
 
   /** The run as it was at an event, that one included. */
@@ -49,7 +49,7 @@ export class RunViewBuilder {
     const copies = Math.floor(count / EVERY);
     const reducer = this.copies[copies - 1]?.fork() ?? new Reducer(this.origin);
     for (const logged of this.log.slice(copies * EVERY, count)) reducer.add(logged);
-    return reducer.view();
+    return reducer.view(this.log.slice(0, count));
   }
 }
 

@@ -165,6 +165,8 @@ export function drawn(row: Row, from: number, scale: number, width: number, apar
 export interface DrawnBand extends Band {
   left: number;
   width: number;
+  /** What is free for its name, before the next one begins. */
+  room: number;
   /** How many bands it stands for. */
   count: number;
 }
@@ -190,9 +192,9 @@ export function drawnBands(bands: readonly Band[], from: number, scale: number, 
     if (last && alike && right - left < CROWDED && (last.count > 1 || last.width < CROWDED)) {
       const { seq, spent, limit, reason, to } = band;
       Object.assign(last, { seq, spent, limit, reason, to, width: right - last.left, count: last.count + 1 });
-    } else shown.push({ ...band, left, width: right - left, count: 1 });
+    } else shown.push({ ...band, left, width: right - left, room: 0, count: 1 });
   }
-  return shown;
+  return shown.map((band, at) => ({ ...band, room: Math.min(band.width, (shown[at + 1]?.left ?? Infinity) - band.left) }));
 }
 
 const STEPS = [1, 2, 5];

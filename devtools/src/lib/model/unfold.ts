@@ -1,5 +1,6 @@
 /** Graphs inside nodes, drawn in their places: one flat graph, in which a node's path is its name. */
 import type { ShownGraph, ShownNode } from '../api/types';
+import { byName } from './view';
 
 /** The node around a node of a graph inside it; empty for one of the graph itself, whose name may have a slash, too. */
 export function placeOf(graph: ShownGraph, node: string): string {
@@ -46,6 +47,6 @@ export function unfolded(graph: ShownGraph, open: ReadonlySet<string> | null = n
       ...graph.loops.map((loop) => ({ ...loop, name: named(loop.name), gate: named(loop.gate), target: named(loop.target), sources: loop.sources.map(named), exhausted: loop.exhausted.map(named) })),
       ...parts.flatMap((each) => each.loops),
     ],
-    inside: Object.assign(Object.fromEntries(Object.entries(graph.inside ?? {}).map(([node, each]) => [named(node), each])), ...parts.map((each) => each.inside)),
+    inside: byName([...Object.entries(graph.inside ?? {}).map(([node, each]) => [named(node), each] as const), ...parts.flatMap((each) => Object.entries(each.inside ?? {}))]),
   };
 }
