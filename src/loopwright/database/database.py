@@ -39,7 +39,7 @@ class Format:
 
 
 class Database:
-    """Connections to one database, for any number of threads."""
+    """Connections to one database, for any number of threads; what fails is a `StoreError`."""
 
     def __init__(self, engine: Engine, name: str, file: Path | None = None, schema: str = "", absent: str = "") -> None:
         """Connect to nothing yet.
@@ -64,11 +64,7 @@ class Database:
         self._one_writer = threading.Lock() if self.dialect == "sqlite" else nullcontext()
 
     def made(self, format: Format, make: Callable[[Connection], None]) -> None:
-        """See that the database holds what it is for; make that where there is nothing.
-
-        Args:
-            format: What it is for.
-            make: Makes it.
+        """See that the database holds what the format describes; make that where there is nothing.
 
         Raises:
             StoreError: If the database fails, holds something else or another format, which is not touched, or nothing
@@ -95,21 +91,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """A transaction that changes nothing.
-
-        Raises:
-            StoreError: If the database fails.
-        """
+        """A transaction that changes nothing."""
         with self._connected("BEGIN") as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
-        """All or nothing.
-
-        Raises:
-            StoreError: If the database fails.
-        """
+        """A transaction: all or nothing."""
         # A transaction of SQLite that begins by reading fails at once, without waiting, if another one writes first.
         with self._one_writer, self._connected("BEGIN IMMEDIATE") as connection, connection.begin():
             yield connection

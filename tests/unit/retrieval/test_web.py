@@ -146,14 +146,13 @@ def opened(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> O
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"engine": "searx"}, "'searxng' or 'tavily'"),
-        ({"engine": "searxng"}, "needs the url of a server"),
+        ({"engine": "searx"}, "'searxng' or 'tavily'"), ({"engine": "searxng"}, "needs the url of a server"),
         ({"engine": "searxng", "url": "localhost"}, "no http address"),
         ({"engine": "searxng", "url": "http://localhost", "api_key_env": "KEY"}, "takes no api_key_env"),
         ({"engine": "tavily", "api_key_env": "A_KEY_THAT_IS_NOT_SET"}, "A_KEY_THAT_IS_NOT_SET is not set"),
         ({"engine": "searxng", "url": "http://localhost", "max_results": 0}, "greater than 0"),
     ],
-)
+)  # fmt: skip
 def test_what_is_missing_or_wrong_is_a_configuration_error(settings: dict[str, Any], said: str):
     with pytest.raises((ConfigError, ValidationError)) as caught:
         open_search(SearchSettings(**settings))
@@ -199,10 +198,8 @@ async def test_replies_that_another_attempt_would_not_mend(
     server.replies.append(reply)
     with pytest.raises(SearchError) as caught:
         await opened(server.url).search("x")
-    assert said in str(caught.value)
-    assert len(str(caught.value)) < 500
-    assert not caught.value.transient
-    assert len(server.requests) == 1
+    assert said in str(caught.value) and len(str(caught.value)) < 500
+    assert not caught.value.transient and len(server.requests) == 1
 
 
 @pytest.mark.parametrize("reply", [Reply(silent=True), Reply(GOOD, claimed=len(GOOD) + 1)])
@@ -240,8 +237,7 @@ async def test_the_deadline_counts_the_whole_even_while_bytes_arrive(opened: Ope
 async def test_an_empty_query_is_refused_before_anything_is_sent(server: SearchServer, opened: Opener, query: str):
     with pytest.raises(SearchError, match="the query is empty") as caught:
         await opened(server.url).search(query)
-    assert not caught.value.transient
-    assert server.requests == []
+    assert not caught.value.transient and server.requests == []
 
 
 @pytest.mark.parametrize(
@@ -288,11 +284,8 @@ def test_the_sentence_says_that_it_is_data_and_names_the_mark_which_a_source_can
     plain, evil = (FENCED.match(quote_untrusted("x", source=source)) for source in sources)
     assert plain and evil
     sentence = plain[0].partition("\n")[0]
-    assert plain[1] in sentence
-    assert "data to read and to quote" in sentence
-    assert plain[2] == "https://a.example/"
-    assert evil[2].startswith("a'›")
-    assert len(evil[2]) <= MAX_SOURCE
+    assert plain[1] in sentence and "data to read and to quote" in sentence
+    assert plain[2] == "https://a.example/" and evil[2].startswith("a'›") and len(evil[2]) <= MAX_SOURCE
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,7 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
     answer = extract_answer(question, evidence)
     assert short in answer.text
     assert answer.short in plain_text(answer.sentences[0].text)
-    assert 1 <= len(answer.sentences) <= 3
-    assert "[1]" in answer.text
+    assert 1 <= len(answer.sentences) <= 3 and "[1]" in answer.text
     texts = {each.id: each.text for each in evidence}
     assert all(texts[each.evidence_id][each.start : each.end] == each.quote for each in answer.citations)
     assert any(grade_passage(question, each).verdict == "relevant" for each in evidence)

@@ -5,12 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from knowledge import BRIDGES, passage_of
 
-from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import lexicon_of
 from loopwright.workflows.rag.question.rewriting import widened
 from loopwright.workflows.rag.question.routing import direct_answer, route_of
 from loopwright.workflows.rag.question.standalone import standalone_question
-from loopwright.workflows.rag.question.words import normal_form
+from loopwright.workflows.rag.question.words import complexity_of, normal_form
 from loopwright.workflows.rag.schemas import Complexity
 
 FOUND = [passage_of(each) for each in BRIDGES]
@@ -47,8 +46,7 @@ def test_a_question_of_a_chat_takes_up_what_was_named_only_where_it_refers_to_it
 
 
 def test_where_no_way_is_left_it_says_so() -> None:
-    assert widened("Hamlet?", ["Hamlet?"]) is None
-    assert widened("", []) is None
+    assert widened("Hamlet?", ["Hamlet?"]) is None and widened("", []) is None
 
 
 @given(st.text(alphabet="Who what 's of the Ann Lee, in? “»กำลัง谁的中国 1+%(\n", max_size=200), st.text(max_size=40))
@@ -66,14 +64,12 @@ ABOUT_ITSELF = ["Who are you?", "What can you do?", "are you a robot?", "Wer bis
 
 @pytest.mark.parametrize("question", [*GREETINGS, *ABOUT_ITSELF])
 def test_small_talk_and_questions_about_itself_need_no_documents(question: str) -> None:
-    assert route_of(question) == "direct_answer"
-    assert direct_answer(question)
+    assert route_of(question) == "direct_answer" and direct_answer(question)
 
 
 def test_a_greeting_is_answered_in_its_language() -> None:
     assert direct_answer("Guten Morgen").startswith("Hallo")
-    assert direct_answer("สวัสดีค่ะ").startswith("สวัสดี")
-    assert direct_answer("您好").startswith("你好")
+    assert direct_answer("สวัสดีค่ะ").startswith("สวัสดี") and direct_answer("您好").startswith("你好")
     assert direct_answer("Gracias") == "De nada."
     assert "Loopwright" in direct_answer("What are you?")
 

@@ -45,10 +45,8 @@ def test_again_changes_nothing(store, folder, tmp_path):
     ingest([folder], store)
     revision, before = store.revision(), contents(store)
     report = ingest([folder], store, prune=True)
-    assert report.skipped == report.documents == 12
-    assert report.stored == report.deleted == 0
-    assert store.revision() == revision
-    assert contents(store) == before
+    assert (report.skipped, report.documents, report.stored, report.deleted) == (12, 12, 0, 0)
+    assert (store.revision(), contents(store)) == (revision, before)
 
 
 def test_renew_stores_unchanged_documents_anew(store, folder):
@@ -62,10 +60,16 @@ def test_a_changed_document_takes_away_what_only_it_supported(store, folder):
     ingest([folder], store)
     (folder / "ada.txt").write_text("Ada Lovelace was born in London. Ada Lovelace met Michael Faraday.")
     report = ingest([folder], store)
-    assert (report.stored, report.skipped) == (1, 1)
-    assert contents(store) == fresh([folder])
+    assert (report.stored, report.skipped) == (1, 1) and contents(store) == fresh([folder])
     assert not any("babbage" in entity for entity in entities(store))
     assert "london" in entities(store)
+    (folder / "ada.txt").rename(folder / "lovelace.txt")  # under its new name it is there once
+    report = ingest([folder], store)
+    assert (report.stored, report.deleted) == (1, 1) and contents(store) == fresh([folder])
+    (folder / "jan.tsv").write_text("Item\tSold\nTea\t1\nMilk\t2\n")
+    ingest([folder], store)
+    (folder / "jan.tsv").rename(folder / "feb.tsv").write_text("Item\tSold\nTea\t1\nMilk\t3\n")
+    assert ingest([folder], store).deleted == 0  # half of it is no copy of it
 
 
 def test_prune_deletes_what_is_gone_and_nothing_else(store, folder, tmp_path):
@@ -81,8 +85,9 @@ def test_prune_deletes_what_is_gone_and_nothing_else(store, folder, tmp_path):
     assert sorted(titles(store)) == sorted(["Tower Bridge", "note", *(f"Person{n} Sand" for n in range(4))])
 
 
-def test_a_record_goes_with_its_line_but_stays_while_its_file_cannot_be_read(store, tmp_path):
-    path, other = tmp_path / "staff.csv", tmp_path / "staff.csv#2.md"
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_a_record_goes_with_its_line_but_stays_while_its_file_cannot_be_read(store, tmp_path, kind):
+    path, other = tmp_path / f"staff.{kind}", tmp_path / f"staff.{kind}#2.md"
     path.write_text("Name,Phone\nAnn,111\nBen,222\nCy,333\n")
     other.write_text("A file of its own.")
     ingest([tmp_path], store)
@@ -113,11 +118,9 @@ def test_damaged_files_are_reported_and_keep_their_older_version(store, folder, 
     assert {"bad.json", "bad.pdf"} <= failed
     if damage[:1] != b"%":  # text is text, whatever it begins with
         assert "ada.txt" in failed
-        assert report.failed == 3
-        assert store.search_text("Babbage", 1)
+        assert report.failed == 3 and store.search_text("Babbage", 1)
     assert all(each.problem and each.name not in each.problem for each in report.problems)
-    assert store.search_text("Orion", 1)
-    assert store.search_text("Horace", 1)
+    assert store.search_text("Orion", 1) and store.search_text("Horace", 1)
 
 
 def test_file_names_that_are_not_utf8(store, tmp_path):
@@ -145,8 +148,7 @@ def test_file_names_that_are_not_utf8(store, tmp_path):
 def test_an_id_that_no_store_keeps_costs_its_record_alone(store, tmp_path):
     records = [{"id": "x" * 3000, "text": "In London."}, {"id": "b", "text": "In Oslo."}]
     report = ingest([make_jsonl(tmp_path / "records.jsonl", records)], store)
-    assert (report.failed, report.stored) == (1, 1)
-    assert "bytes" in report.problems[0].problem
+    assert (report.failed, report.stored) == (1, 1) and "bytes" in report.problems[0].problem
 
 
 def test_a_folder_that_cannot_be_read_is_reported(store, folder):
@@ -210,8 +212,7 @@ def test_a_store_without_room(tmp_path):
     source = make_jsonl(tmp_path / "people.jsonl", people(400))
     target = tmp_path / "k.db"
     message, stored = in_new_process(ingest_with_little_room, str(source), str(target))
-    assert str(target) in message
-    assert stored % 20 == 0
+    assert str(target) in message and stored % 20 == 0
     with open_store(f"sqlite:{target}") as store:
         assert store.stats().documents == stored
         assert ingest([source], store).stored == 400 - stored
@@ -242,8 +243,7 @@ def test_stopped_and_resumed(store, source):
 
     with pytest.raises(KeyboardInterrupt):
         fill_vectors(store, WordEmbedder(), batch=10, on_progress=look)
-    assert seen == [(10, 50), (20, 50)]
-    assert store.stats().vectors == 20
+    assert seen == [(10, 50), (20, 50)] and store.stats().vectors == 20
     assert fill_vectors(store, WordEmbedder(), batch=10) == 30
     assert fill_vectors(store, WordEmbedder(), batch=10) == 0
 
@@ -262,8 +262,7 @@ def test_words_are_found_while_vectors_are_made(store, source):
     filling.start()
     try:
         assert asked.wait(30)
-        assert store.search_text("Works7", 1)
-        assert store.stats().vectors == 0
+        assert store.search_text("Works7", 1) and store.stats().vectors == 0
         store.delete([store.documents()[0].id])
     finally:
         answered.set()

@@ -20,8 +20,6 @@ def services():
 def test_a_local_model_answers_beside_the_quotes(services):
     with allow_model_requests():
         result = ask("Who designed the Tower Bridge?", services=services)
-    assert "Horace Jones" in result.answer.text
-    assert result.status == "answered"
+    assert "Horace Jones" in result.answer.text and result.status == "answered"
     assert result.answer.citations[0].title in ("Tower Bridge", "Horace Jones")
-    assert result.model_calls == 1
-    assert result.tokens > 0
+    assert result.model_calls == 1 and result.tokens > 0

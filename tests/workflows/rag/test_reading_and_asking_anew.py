@@ -16,7 +16,7 @@ from loopwright.workflows.rag.answer.citations import cite, is_row
 from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.answer.units import shown, units_of
-from loopwright.workflows.rag.nodes.prompting import numbered
+from loopwright.workflows.rag.nodes.searching import numbered
 from loopwright.workflows.rag.question.forms import asked_words, corrected, lexicon_of
 from loopwright.workflows.rag.question.routing import route_of, web_query
 from loopwright.workflows.rag.question.standalone import standalone_question
@@ -38,6 +38,8 @@ def test_a_word_that_a_sample_lacks_is_itself_before_it_is_another() -> None:
     (word,) = asked_words("Marigolda?", lexicon := lexicon_of(passages("The marigold leaves at noon."))).values()
     assert corrected("Marigolda?", lexicon) is corrected("Marigolda?", lexicon)  # to compare all words takes long
     assert word.forms["marigolda"] == 1 > word.forms["marigold"]
+    german = lexicon_of(passages("Die Mitgliederversammlung beginnt am Abend und dauert lange."))
+    assert "mitgliederversammlung" in asked_words("Wann ist die Versammlung?", german)["versammlung"].forms
 
 
 def test_one_heading_of_several_is_no_title(tmp_path: Path) -> None:
@@ -109,9 +111,8 @@ def test_a_row_is_one_statement_and_a_sign_in_a_path_makes_none() -> None:
     text = "Room: 204\nPrinter: HL\nToner: 55X"
     row = Evidence(id="1", document_id="/C#/ink.csv#7", title="ink", heading="ink", text=text)
     assert cite("Toner 55X goes into the HL in room 204 [1].", [row]).sentences
-    assert extract_answer("Is toner 55X in room 204?", [replace(row, text=f"{text}\nAt: Wallstr. 12")]).short.endswith(
-        "12"
-    )
+    told = extract_answer("Is toner 55X in room 204?", [replace(row, text=f"{text}\nAt: Wallstr. 12")])
+    assert told.short.endswith("12")
     # The names of columns are in all rows, and tell none from another.
     other = replace(row, id="2", document_id="/C#/ink.csv#8", text="Room: 7\nPrinter: LX\nToner: 9")
     both = extract_answer("Which room has a printer with ink toner?", [row, other])
@@ -137,12 +138,25 @@ def test_of_a_faq_the_answer_is_quoted_and_of_a_list_what_stands_under_all_the_h
     chair = "Ada Lind is the new chair\n\nShe takes over in May. The old chair stays on the board."
     rent = "Die Miete liegt bei 850 Euro."
     bleach = "Do not mix bleach with vinegar\n\nThe fumes are toxic. Open the windows."
-    for text, question, short in ((gate, "What is the gate code?", "The gate code is 4711"),
+    night = "Plätze gibt es ab 15. März.\n\nVon 22 Uhr bis 7 Uhr ist Nachtruhe."
+    pool, dogs = "Rooms 7 and 9 are accessible. The pool is not.", "Les chiens sont admis."
+    for text, question, short in ((night, "Wann ist Nachtruhe?", night[29:]),
+                                  (f"For wheelchair users?\n{pool}", "Is the pool accessible for wheelchair users?", pool),
+                                  (gate, "What is the gate code?", "The gate code is 4711"),
+                                  (f"{dogs} Les chats ne sont pas admis.", "Les chiens sont-ils admis ?", dogs),
+                                  (f"{pool[:29]}\n\nNo pool is hot.", "Are rooms 7 and 9 by the pool accessible?", pool[:29]),
                                   (chair, "Who is the new chair?", chair[:25]),
                                   (bleach, "What must I not mix with bleach?", ""),
                                   (f"Die Miete ist im Voraus fällig. {rent}", "Wie viel ist die Miete?", rent)):  # fmt: skip
         assert extract_answer(question, passages(text)).short == short
     assert extract_answer("Which keys are there in Mill Lane?", passages(gate)).confidence < ANSWERED
+    council = replace(passages("The club objects. Staff park at Mill Lane.")[0], heading="Meeting of 3 February")
+    assert not extract_answer("Who attended the meeting on 3 February?", [council]).short
+    never = replace(council, text="First class is never reimbursed.", heading="Flights")
+    always = replace(never, id="1", text="First class is reimbursed for long journeys.", heading="Trains")
+    assert not extract_answer("Is first class reimbursed?", [always, never]).short
+    narrow = replace(never, text="First class is not reimbursed to interns.")
+    assert extract_answer("Is first class reimbursed?", [always, narrow]).short == always.text
     for question, short in (
         ("What is Velt used for?", "It is used against hives."), ("Is alcohol with Velt food?", "Avoid alcohol."),
         ("What did the pump that broke in May cost?", "It cost 90 euros to mend."),
@@ -159,6 +173,7 @@ def test_of_a_faq_the_answer_is_quoted_and_of_a_list_what_stands_under_all_the_h
 def test_the_header_of_a_csv_is_found_and_a_column_named_text_is_one_of_several(tmp_path: Path) -> None:
     priced = read(tmp_path, "a.csv", "Prices 2024;;\nItem;Price;Note\nTea;1,20;x\n")
     assert priced.text == "Item: Tea\nPrice: 1,20\nNote: x"
+    assert read(tmp_path, "b.tsv", "Item\tPrice\nTea\t1,20\n").text == "Item: Tea\nPrice: 1,20"
     assert read(tmp_path, "b.csv", "sep=;\nItem;Price\nTea;1,20\n").text == "Item: Tea\nPrice: 1,20"
     assert read(tmp_path, "c.csv", "Datum;Text;Betrag\n2024-01-02;Rent;-500\n").text.endswith("betrag: -500")
 

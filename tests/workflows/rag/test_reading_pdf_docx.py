@@ -165,10 +165,29 @@ def test_headings_are_those_of_ones_own_style_or_by_their_outline(tmp_path: Path
         style.base_style = document.styles[base]
     for text, style in (("Leave", "Corporate 2"), ("Sick", "Normal"), ("Plain", "Circle"), ("Contents", "TOC Heading")):
         document.add_paragraph(text, style=style)
+    document.styles.add_style("toc 1", 1)
+    document.add_paragraph("Sick\t2", style="toc 1")
     document.paragraphs[1]._p.get_or_add_pPr().append(parse_xml(f'<w:outlineLvl {nsdecls("w")} w:val="1"/>'))
     document.save(str(tmp_path / "h.docx"))
     (read,) = read_source(tmp_path / "h.docx")
+    assert "2" not in read.text
     assert [section.headings for section in read.sections] == [("Leave", "Sick")]
+
+
+def test_a_formula_stands_in_its_line(tmp_path: Path):
+    document, space = docx.Document(), "http://schemas.openxmlformats.org/officeDocument/2006/math"
+    formulas = {
+        "<m:f><m:num>{Q+1}</m:num><m:den>{2.5}</m:den></m:f>": "(Q+1)/2.5",
+        "<m:sSubSup><m:e>{x}</m:e><m:sub>{i}</m:sub><m:sup>{2}</m:sup></m:sSubSup>": "x_i^2",
+        "<m:rad><m:radPr/><m:deg/><m:e>{a+b}</m:e></m:rad><m:d><m:dPr/><m:e>{x}</m:e></m:d>": "√(a+b)(x)",
+        "<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr><m:sub>{i}</m:sub><m:sup/><m:e>{x}</m:e></m:nary>": "∑_i x",
+    }
+    for formula in formulas:
+        math = re.sub("{(.*?)}", r"<m:r><m:t>\1</m:t></m:r>", formula)
+        document.add_paragraph("It is ")._p.append(parse_xml(f'<m:oMath xmlns:m="{space}">{math}</m:oMath>'))
+    document.save(str(tmp_path / "f.docx"))
+    (read,) = read_source(tmp_path / "f.docx")
+    assert read.text.split("\n\n") == [f"It is {text}" for text in formulas.values()]
 
 
 def test_a_document_without_properties_has_no_made_up_ones(tmp_path: Path):
@@ -236,5 +255,4 @@ def test_no_docx_at_all(tmp_path: Path):
     assert "is encrypted, or an old .doc" in refusal(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("hello.txt", "hello")
-    assert "is a damaged DOCX" in refusal(path)
-    assert "has no text" in refusal(make_docx(path, [""]))
+    assert "is a damaged DOCX" in refusal(path) and "has no text" in refusal(make_docx(path, [""]))

@@ -67,8 +67,7 @@ def test_broken_lines_do_not_lose_the_others(tmp_path: Path):
 def test_too_long_a_line_is_left_out(tmp_path: Path):
     path = make_jsonl(tmp_path / "long.jsonl", [{"text": "x" * 5000}, {"text": "short"}, {"text": "y" * 990}])
     found, problems = read(path, ReadingLimits(record_bytes=1000))
-    assert keys(found) == ["2"]
-    assert len(problems) == 2 and "record_bytes" in problems[0]
+    assert keys(found) == ["2"] and len(problems) == 2 and "record_bytes" in problems[0]
     assert len(read(path, ReadingLimits(record_bytes=1003))[0]) == 2
 
 

@@ -29,8 +29,7 @@ def says(*replies: Any) -> ScriptedChatModel:
 def test_what_needs_no_documents_is_answered_directly():
     result = ask("Hello!", services=rag())
     assert list(result.path) == ["route_question", "direct_answer"]
-    assert "Hello" in result.answer.text
-    assert result.status == "answered"
+    assert "Hello" in result.answer.text and result.status == "answered"
 
 
 @pytest.mark.parametrize("question", [DESIGNER, "In which country was the designer of Tower Bridge born?"])
@@ -57,11 +56,9 @@ async def test_models_that_always_say_no_end_within_the_certificate(question):
     ("draft", "kept"),
     [
         ('Horace Jones designed it [1] "It was designed by Horace Jones".', True),
-        ("Gustave Eiffel designed it [1].", False),
-        ("Horace Jones designed it [1].", True),
-        ("I don't know.", False),
+        ("Gustave Eiffel designed it [1].", False), ("Horace Jones designed it [1].", True), ("I don't know.", False),
     ],
-)
+)  # fmt: skip
 def test_a_small_model_speaks_beside_the_quotes_alone(draft, kept, monkeypatch):
     quotes = ask(DESIGNER, services=rag(BRIDGES)).answer
     monkeypatch.setattr(Services, "is_small", lambda _services, _node: True)
@@ -125,8 +122,7 @@ async def test_a_search_engine_that_is_down_is_tried_again_and_then_told():
     *events, result = [event async for event in astream_ask("What is the price of Bitcoin today?", services=services)]
     retried = [event for event in events if isinstance(event, NodeRetried)]
     assert [(event.node, event.rule) for event in retried] == [("web_search", "backend")] * 2
-    assert result.retries.backend_error == 2
-    assert result.status == "abstained"
+    assert result.retries.backend_error == 2 and result.status == "abstained"
     assert result.error is not None and "web_search" in result.error
     assert "The web search failed" in result.answer.text
 
@@ -144,8 +140,7 @@ def test_instructions_in_a_document_are_quoted_and_not_obeyed():
     seen = says("The tram opened in 1875 [1].")
     ask("When did the Oslo tram open?", services=rag([*BRIDGES, INJECTION], answer_generation=seen))
     prompt = seen.calls[0].text
-    assert "<|im_start|>" not in prompt
-    assert "The Oslo tram opened in 1875" in prompt
+    assert "<|im_start|>" not in prompt and "The Oslo tram opened in 1875" in prompt
 
 
 def test_a_chat_refers_to_what_was_said_and_its_graph_is_proved_once(monkeypatch):
@@ -153,8 +148,7 @@ def test_a_chat_refers_to_what_was_said_and_its_graph_is_proved_once(monkeypatch
     monkeypatch.setattr(RagWorkflow, "build", lambda _, own: built.append(own) or build_graph(services=own))
     first = ask(DESIGNER, services=services)
     second = ask("And where was he born?", services=services, history=[DESIGNER, first.answer.text])
-    assert "London" in second.answer.text
-    assert second.question == "And where was he born?"
+    assert "London" in second.answer.text and second.question == "And where was he born?"
     assert built == [services]
 
 
@@ -167,8 +161,7 @@ async def test_the_answer_comes_piece_by_piece():
     services = rag(BRIDGES, answer_generation=says("Horace Jones designed it [1]."))
     events = [event async for event in astream_ask(DESIGNER, services=services)]
     pieces = [event.text for event in events if isinstance(event, TextStreamed)]
-    assert len(pieces) > 1
-    assert "".join(pieces) == "Horace Jones designed it [1]."
+    assert len(pieces) > 1 and "".join(pieces) == "Horace Jones designed it [1]."
     assert isinstance(events[-1], RagResult)
     empty, none = (ask(DESIGNER, services=rag(BRIDGES, **models)) for models in ({"answer_generation": says("")}, {}))
     assert empty.answer.text == none.answer.text, "an empty reply is no answer: the quotes are"
@@ -247,8 +240,7 @@ def test_the_web_is_asked_once_for_one_question():
         services = rag(web=server.url, limits={"nothing_relevant": 1}, generation_grading=never)
         result = ask("What is the price of Bitcoin?", services=services)
         assert len(server.requests) == 1
-    assert result.path.count("web_search") >= 1
-    assert result.status == "best_effort"
+    assert result.path.count("web_search") >= 1 and result.status == "best_effort"
 
 
 def test_what_was_said_before_cannot_forge_a_prompt():

@@ -43,6 +43,7 @@ def loops_of(config: RAGConfig, hops: bool = True) -> list[Loop]:
     limits, backoff = config.rag.limits, config.rag.backoff
     own = {GRADING: limits.nothing_relevant, VERDICTS: limits.not_useful}
     shown = ("{spent}", "{limit}")
+    waits = Backoff(initial=backoff.initial_wait, factor=backoff.factor, maximum=backoff.max_wait)
     transform = Loop(
         name="transform",
         target=TRANSFORMATION,
@@ -54,9 +55,7 @@ def loops_of(config: RAGConfig, hops: bool = True) -> list[Loop]:
         counter_by="node",
         reason=why_transformed,
         stall=Stall(key=lambda state: normalised(state.get("query", "")), remembers=config.langgraph.max_iterations),
-        backoff=Backoff(initial=backoff.initial_wait, factor=backoff.factor, maximum=backoff.max_wait)
-        if backoff.initial_wait
-        else None,
+        backoff=waits if backoff.initial_wait else None,
         messages=LoopMessages(
             exhausted={
                 GRADING: LogMessages.MAX_RETRIES_REACHED.format(*shown),
@@ -142,16 +141,9 @@ def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePol
     k = settings.retrieval.k
     passages = max(k.one_hop, k.multi_hop, k.comparison)
     # Node -> whose models it asks, and how often.
-    asks = {
-        "route_question": {"route_question": 1},
-        "nodes_and_edges_grading": {"nodes_and_edges_grading": passages, "next_hop": 1},
-        "query_transformation": {"query_transformation": 1},
-        "web_grading": {"web_grading": settings.web.max_results},
-        "answer_generation": {"answer_generation": 1},
-        "generation_grading": {"generation_grading": 1},
-    }
+    asks = {node: {node: 1} for node in RAGConfig.model_nodes if node != "next_hop"}
+    asks |= {GRADING: {GRADING: passages, "next_hop": 1}, "web_grading": {"web_grading": settings.web.max_results}}
     give_up = GiveUp(goto="__end__", update=_failed) if config.langgraph.graceful_errors else None
-
     for_models = usual_retries(pipeline.max_retry_attempts, **waits)
     rules = dict.fromkeys(asks, for_models) | {RETRIEVAL: (backend,), GRADING: (*for_models, backend), WEB: (backend,)}
     seconds = {RETRIEVAL: settings.timeout.retrieval, WEB: settings.timeout.web}

@@ -19,6 +19,7 @@ from loopwright.server.context import Context, Here
 from loopwright.server.given import WITHOUT_NUL
 from loopwright.server.problems import PROBLEM, Problem
 from loopwright.server.uploads import shown_name, write_file
+from loopwright.workflows.files.source import document_id
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.sources import IngestReport, UnreadDocument
 from loopwright.workflows.rag.sources import ingest as read_in
@@ -36,7 +37,7 @@ _ingesting = asyncio.Lock()
 @router.post("/ingest", operation_id="ingest_documents", responses=INGESTED)
 async def ingest(
     context: Here,
-    files: Annotated[list[UploadFile], File(description="Documents: md, rst, txt, html, pdf, docx, csv, json, jsonl.")],
+    files: Annotated[list[UploadFile], File(description="In md, rst, txt, html, pdf, docx, csv, tsv, json, jsonl.")],
     tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
 ) -> IngestReport:
     """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""
@@ -89,10 +90,8 @@ def _ingested(services: Services, kept: dict[Path, str], tags: tuple[str, ...]) 
     size = services.config.rag.ingest.passage_words
     with _store(services) as store:
         report = read_in(list(kept), store, tags=tags, embedder=services.embedder, size=size, prune=True)
-    names = {path.resolve().as_posix(): name for path, name in kept.items()}
-    problems = [
-        UnreadDocument(_named(each.name, names), _without_paths(each.problem, names)) for each in report.problems
-    ]
+    names = {document_id(path.resolve()): name for path, name in kept.items()}
+    problems = [UnreadDocument(_told(each.name, names), _told(each.problem, names)) for each in report.problems]
     return replace(report, problems=problems)
 
 
@@ -104,15 +103,8 @@ def _store(services: Services) -> AbstractContextManager[KnowledgeStore]:
     return open_store(services.config.rag.store)
 
 
-def _named(source: str, names: dict[str, str]) -> str:
-    """The client's name for a source, which may name a record within a file."""
+def _told(text: str, names: dict[str, str]) -> str:
+    """What is said of documents, each as the client calls it, and not by where it lies here."""
     for path, name in names.items():
-        if source.startswith(path) or source.startswith(Path(path).name):
-            return name + source.removeprefix(path) if source.startswith(path) else name
-    return "a document"
-
-
-def _without_paths(problem: str, names: dict[str, str]) -> str:
-    for path, name in names.items():
-        problem = problem.replace(path, name)
-    return problem
+        text = text.replace(path, name)
+    return text

@@ -2,8 +2,8 @@
 
 The routes that the graph is wired with state the wish alone; the gates ``loop.transform``, ``loop.regenerate`` and
 ``loop.hops`` bound it. `decide_to_generate` and `grade_generation_vs_context_and_question` have wish and bound in one,
-as the requirement names them, for callers without gates; with the default limits, on questions
-without another hop, they agree with wish and gate on every state.
+as the requirement names them, for callers without gates; with the default limits, on questions without another hop,
+they agree with wish and gate on every state.
 """
 
 import logging
@@ -55,11 +55,8 @@ def decide_to_generate(state: GraphState) -> RouteDecision:
     """
     if state.get("documents"):
         return RouteDecision.ANSWER_GENERATION
-    spent, limit = retries(state)
-    if spent >= limit:
-        logger.warning(LogMessages.MAX_RETRIES_REACHED.format(spent, limit))
-        return RouteDecision.WEB_SEARCH
-    return RouteDecision.QUERY_TRANSFORMATION
+    spent = _is_spent(*retries(state), LogMessages.MAX_RETRIES_REACHED)
+    return RouteDecision.WEB_SEARCH if spent else RouteDecision.QUERY_TRANSFORMATION
 
 
 def grade_generation_vs_context_and_question(state: GraphState) -> RouteDecision:
@@ -70,15 +67,16 @@ def grade_generation_vs_context_and_question(state: GraphState) -> RouteDecision
     Returns:
         `USEFUL` also where a bound is reached: the run then ends with its best effort, and its status says so.
     """
-    wish = RouteDecision(wish_after_answer(state))
+    wish, spent = RouteDecision(wish_after_answer(state)), False
     if wish is RouteDecision.NOT_USEFUL:
-        spent, limit = retries(state)
-        if spent >= limit:
-            logger.warning(LogMessages.MAX_RETRIES_BEST_EFFORT.format(spent, limit))
-            return RouteDecision.USEFUL
+        spent = _is_spent(*retries(state), LogMessages.MAX_RETRIES_BEST_EFFORT)
     elif wish is RouteDecision.NOT_SUPPORTED:
-        spent, limit = state.get("regeneration_count", 0), Defaults.MAX_REGENERATIONS
-        if spent >= limit:
-            logger.warning(LogMessages.MAX_REGENERATIONS_REACHED.format(spent, limit))
-            return RouteDecision.USEFUL
-    return wish
+        written = state.get("regeneration_count", 0)
+        spent = _is_spent(written, Defaults.MAX_REGENERATIONS, LogMessages.MAX_REGENERATIONS_REACHED)
+    return RouteDecision.USEFUL if spent else wish
+
+
+def _is_spent(spent: int, limit: int, told: str) -> bool:
+    if spent >= limit:
+        logger.warning(told.format(spent, limit))
+    return spent >= limit

@@ -23,6 +23,11 @@ class Services(StoredServices[RAGConfig]):
     """The configuration, the models, the knowledge store and the web search; shared by all runs of a graph.
 
     What is not given is opened at its first use and closed with `close`, or at the end of a ``with`` statement.
+
+    Raises:
+        StoreError: By what uses the store, if it cannot be opened.
+        WeightsError: By what uses an embedding model or a reranker, if its files are not there.
+        ConfigError: By `web_search`, if its settings are wrong.
     """
 
     package = "loopwright.workflows.rag"
@@ -51,11 +56,7 @@ class Services(StoredServices[RAGConfig]):
 
     @property
     def store(self) -> KnowledgeStore:
-        """The knowledge store; the sample's, in memory, until the first documents are read in.
-
-        Raises:
-            StoreError: If it cannot be opened.
-        """
+        """The knowledge store; the sample's, in memory, until the first documents are read in."""
         if self.shows_sample and self.is_empty:
             from loopwright.workflows.rag.sources.sample import sample_store
 
@@ -75,11 +76,7 @@ class Services(StoredServices[RAGConfig]):
 
     @property
     def reranker(self) -> Reranker | None:
-        """The reranker, or None.
-
-        Raises:
-            WeightsError: If the one that is named is not there.
-        """
+        """The reranker, or None."""
         from loopwright.models.embedded.encoder import open_reranker
 
         name = self.named("reranker", self.config.rag.retrieval.reranker)
@@ -87,22 +84,13 @@ class Services(StoredServices[RAGConfig]):
 
     @property
     def retriever(self) -> Retriever:
-        """Hybrid search over the store; what a reranker says of the passages is asked where they are graded and read.
-
-        Raises:
-            StoreError: If the store cannot be opened.
-            WeightsError: If a model's files are not there.
-        """
+        """Hybrid search over the store; what a reranker says of them is asked where passages are graded and read."""
         store = self.store
         return self.opened.once(f"retriever of {id(store)}", lambda: Retriever(store, embedder=self.embedder))
 
     @property
     def web_search(self) -> WebSearch | None:
-        """The web search, or None where none is configured.
-
-        Raises:
-            ConfigError: If its settings are wrong.
-        """
+        """The web search, or None where none is configured."""
         return self.given_search or open_search(self.config.rag.web)
 
 

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Self, TypedDict, Unpack, cast
@@ -60,10 +60,7 @@ class Documents(WorkflowInput):
 
     def filter(self) -> Filter | None:
         """The same as the store takes it; None if it restricts nothing."""
-        after, before = (
-            None if day is None else datetime.combine(day, datetime.min.time(), UTC)
-            for day in (self.after, self.before)
-        )
+        after, before = (day and datetime.combine(day, time(), UTC) for day in (self.after, self.before))
         return Filter(tags=self.tags, after=after, before=before) if self.tags or after or before else None
 
 
@@ -407,11 +404,8 @@ def _answer_of(state: Mapping[str, Any]) -> Answer:
 
 def _status_of(state: Mapping[str, Any]) -> Status:
     """As the last node says; where a budget or a step limit ended the run before, what the state has."""
-    if status := state.get("status"):
-        return status
-    if state.get("error"):
-        return "failed"
-    return "best_effort" if state.get("generation") else "abstained"
+    ended = "best_effort" if state.get("generation") else "abstained"
+    return state.get("status") or ("failed" if state.get("error") else ended)
 
 
 def _retries_of(events: Sequence[RunEvent]) -> RetryMetrics:

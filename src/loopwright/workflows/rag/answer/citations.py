@@ -33,14 +33,15 @@ _NO_ANSWER = re.compile(
 )
 _QUOTE_AFTER = re.compile(rf"(?P<mark>{_MARK})(?P<stop>{_STOP}?)[\s:]*[\"“「](?P<quote>[^\"“”「」]{{2,600}})[\"”」]")
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:([.,'’])\d{3}(?:\1\d{3})*)(?!\d)")
-# Of a folded text: what says no of the next word; and what else may mean a no, or leaves it open.
-_NOT = re.compile(
+NOT = re.compile(
     r"(?:\b(?<![,;(] )(?:not|never|no(?! longer| \d|[.-])|cannot|nicht|keine?[mnrs]?|nie|pas|jamais|aucune?|nunca"
     r"|ningun\w*|non(?!-)|nessun\w*)|n['’]t)\b(?! (?:only|just|nur|seulement|solo|doubt|(?:more|less|later) than))"
     r"(?![^,.;\n]{0,60}\b(?:until|before|bis|avant)\b)"
 )
+"""Pattern for what says no of the next word of a folded text."""
+# What else may mean a no, or leaves it open.
 _DENIES = re.compile(
-    rf"{_NOT.pattern}|\b(?:not?(?:ne|thing|body|r)?\b|without|ohne|sans|sin\b|senza|forbid|prohib|banned|refus|deni|exclu|excep"
+    rf"{NOT.pattern}|\b(?:not?(?:ne|thing|body|r)?\b|without|ohne|sans|sin\b|senza|forbid|prohib|banned|refus|deni|exclu|excep"
     r"|un(?:less|able|til)|only|fail|lack|clos|shut|free|avoid|below|under\b|less|zero|instead|geschlossen|ferme|cerrad|cierra"
     r"|chius|verbot|untersagt|interdi|vietat)|[✕✗✘❌]"
 )
@@ -196,19 +197,19 @@ def _numbers(sentence: str) -> list[int]:
 def _contradicts(said: str, source: str) -> bool:
     """Whether one of two sentences says no of a word of the other, and all else that they say is nearly the same."""
     both = _YES_OR_NO.sub("", fold(said)), fold(source)
-    mine, theirs = ({*informative_terms(_NOT.sub(" ", text))} for text in both)
+    mine, theirs = ({*informative_terms(NOT.sub(" ", text))} for text in both)
     theirs = {term for term in theirs if term in mine or not term.isdigit()}  # a year more changes little
     if any(map(_SOMETIMES.search, both)) or len(mine & theirs) < _NEARLY * max(len(mine), len(theirs)):
         return False
     for one, other in (both, both[::-1]):
-        said_no = _NOT.search(other) or {*_DENIES.findall(other)} - {*_DENIES.findall(one)}
+        said_no = NOT.search(other) or {*_DENIES.findall(other)} - {*_DENIES.findall(one)}
         if not said_no and _denied(one) & {*terms(other)}:
             return True
     return False
 
 
 def _denied(text: str) -> set[str]:
-    after = (text[match.end() : match.end() + 60] for match in _NOT.finditer(text))
+    after = (text[match.end() : match.end() + 60] for match in NOT.finditer(text))
     clauses = (re.split(r"[,.;:!?()–—]", part, maxsplit=1)[0] for part in after)
     # What is said twice may be denied once: "no airport; the nearest airport is".
     return {term for clause in clauses for term in informative_terms(clause)[:1] if terms(text).count(term) < 2}

@@ -10,13 +10,12 @@ import numpy as np
 
 from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
-from loopwright.retrieval.text import STOP_WORDS, UNSPACED, fold, terms
+from loopwright.retrieval.text import STOP_WORDS, UNSPACED, fold, stem, terms
 from loopwright.workflows.files.source import file_and_key
-from loopwright.workflows.rag.answer.citations import CitationList, is_row, marked
+from loopwright.workflows.rag.answer.citations import NOT, CitationList, is_row, marked
 from loopwright.workflows.rag.answer.units import Unit, has_cells, plain_text, shown, units_of
-from loopwright.workflows.rag.question.complexity import complexity_of
 from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, said_by_length, wanted
-from loopwright.workflows.rag.question.words import informative_terms, subjects, terms_of
+from loopwright.workflows.rag.question.words import complexity_of, informative_terms, subjects, terms_of
 from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
 QUOTES = 3
@@ -53,6 +52,8 @@ _CODE = 200
 # Sentences nearer than this, in shares of what is asked, are one short answer together, if it is no longer than that.
 _NEAR = 0.05
 _DECIDES = 200
+_AFFIRMS = 0.8
+_SAY_LITTLE = STOP_WORDS.union(map(stem, STOP_WORDS))
 # What stands for kinds of things that their looks tell surely, among the words of a question; a name may be any word.
 _PLAIN = frozenset({"<date>", "<sum>"})
 _ADDS = 0.05
@@ -155,7 +156,7 @@ def extract_answer(
         text = f"The documents may not answer this question. What comes nearest:\n\n{text}"
     return Answer(
         text=text,
-        short=_decisive(words, quotes[0]) if sure and not same else "",
+        short=_short(words, [quote for group in groups for quote in group]) if sure and not same else "",
         sentences=() if abstained else tuple(each for part in said for each in part),
         citations=tuple(listed.citations),
         abstained=abstained,
@@ -398,12 +399,29 @@ def share_of(words: Mapping[str, Asked], held: Collection[str]) -> float:
     return sum(words[term].weight for term in held) / (sum(asked.weight for asked in words.values()) or 1.0)
 
 
+def _short(words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> str:
+    """What decides of the first quote; nothing where one with as much of what is asked to be so says the opposite.
+
+    What says no of more than is asked leaves that open, as "Dogs are not allowed in the kitchen" for all other rooms.
+    """
+    short, *others = (_decisive(words, quote) for quote in quotes if quote.holds >= quotes[0].holds)
+    forms = {form for asked in words.values() for form in asked.forms}
+    yes = {other for other in others if other and not _says_no(other)}
+    no = {other for other in {*others} - yes if forms.issuperset(informative_terms(NOT.sub(" ", fold(other))))} - {""}
+    return "" if (yes if _says_no(short) else no) and not any(term.startswith("<") for term in words) else short
+
+
+def _says_no(text: str) -> bool:
+    return bool(NOT.search(fold(text)))
+
+
 def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
     """The unit of what is quoted with the most of the question's weight, most of all of what the headings do not say.
 
     One that says no more than the question and the headings is none, unless there is no other; nor is one without what
-    is asked for, as a sum, where another has it. Where others say nearly as much, it is all of these, where they stand
-    together and are short, or nothing.
+    is asked for, as a sum, where another has it and a word of the question. Where others say nearly as much, it
+    is all of these, where they stand together and are short, or nothing. Where a question asks whether something is so,
+    its neighbour in the paragraph goes with it that says no of a word of the question that it lacks.
     """
     # Of a few passages even the common words are rare, and decide nothing.
     words = {term: asked for term, asked in words.items() if term not in STOP_WORDS} or words
@@ -412,14 +430,20 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
     levels = [_level(text) if unit.leads else 9 for unit, text in zip(quote.units, texts, strict=True)]
     above = quote.above.union(*(found for found, level in zip(own, levels, strict=True) if level < 7))
     said, total = _closeness(words, above), sum(asked.weight for asked in words.values())
-    asked_for = _PLAIN & words.keys()
+    asked_for, kinds = _PLAIN & words.keys(), {term for term in words if term.startswith("<")}
+    own_words = [held_of(words, found) - kinds for found in quote.found]
+    over = held_of(words, above)
+    headed = words.keys() - kinds <= over
 
     def weight(place: int) -> tuple[bool, bool, bool, float, bool]:
         sure, held = _closeness(words, own[place]), held_of(words, quote.found[place])
-        new = not quote.found[place] <= words.keys() | quote.above
         more = sum(asked.weight * max(0.0, sure[term] - said[term]) for term, asked in words.items())
         tells = bool(_TELLS.search(texts[place]))
-        return levels[place] > 8, asked_for <= held, new, more / total + share_of(words, held), tells
+        # "Les chiens sont admis." says yes by what the question says.
+        affirms = tells and not kinds and share_of(words, held_of(words, own[place])) >= _AFFIRMS
+        new = affirms or not quote.found[place] <= words.keys() | quote.above
+        fits = asked_for <= held and (headed or bool(own_words[place]) or not any(own_words))
+        return levels[place] > 8, fits, new, more / total + share_of(words, held), tells
 
     weights = [*map(weight, range(len(texts)))]
     *kind, most, _ = max(weights)
@@ -430,6 +454,16 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
         if level == 7 and told and not text[0].isdigit() and share_of(words, held_of(words, found)) > least:
             return ""
     near = [n for n, each in enumerate(weights) if [*each[:3]] == kind and each[3] >= most - _NEAR]
+    open_yet = not kinds and not any(_says_no(texts[place]) for place in near)
+    for n in range(max(0, near[0] - 1), min(len(texts), near[-1] + 2)) if open_yet else ():
+        new = own_words[n].difference(_SAY_LITTLE, *(own_words[place] for place in near)) and levels[n] > 8
+        both = sorted([*near, n])
+        apart = "\n\n" in quote.evidence.text[quote.units[both[0]].start : quote.units[both[-1]].end]
+        near = both if new and not apart and _says_no(texts[n]) else near
+    # What only looks like what is asked for may be that of anything.
+    held = held_of(words, set[str]().union(*(quote.found[n] for n in near)))
+    if kinds and not headed and not held - kinds - (frozenset() if kinds <= held else over):
+        return ""
     short = quote.evidence.text[quote.units[near[0]].start : quote.units[near[-1]].end]
     if len(near) > 1 and (near[-1] - near[0] >= len(near) or len(short) > _DECIDES):
         return ""

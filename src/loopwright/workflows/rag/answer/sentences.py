@@ -19,10 +19,12 @@ _BREAK = re.compile(rf"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[!?{STO
 _DAY = re.compile(r"(?<!\d)\d\d?$")
 _MONTH = re.compile(r"(?:J[aä]n|Feb|März|Apr|Mai|Ju[nl]i|Aug|Sept|Okt|Nov|Dez)(?:uar|ner|ruar|il|ust|ember|ober)?\b")
 # What is one only before a number: "compartment no. 8", "in Abs. 2"; after other words "no." ends a sentence.
+# So is what has no vowel, but for a unit behind a number: "Rn. 14", "Bldg. 7".
 _NUMBERED_BY = re.compile(
     r"(?:\b(?i:room|compartment|flat|apartment|house|plot|unit|gate|item|account|invoice|order|page|seat|locker) no"
+    r"|(?<!\d )(?<![^\W_])(?i:[b-df-hj-np-tv-xz])[b-df-hj-np-tv-xz]{1,4}"
     r"|(?:[\d(,;§]|\b(?i:see|in|of|to|at|and|or|per|under|siehe|gemäß|nach|laut|und|oder|von|bis)) "
-    r"(?:A(?:rt|pp)|Tab|Ref|(?i:nos|abs|sec|ch|cl|para?|ziff|kap|abb|eq|bd))|\b(?i:max|min|tel|ext|apt)|[Ss]tr)$"
+    r"(?:A(?:rt|pp)|Tab|Ref|(?i:nos|abs|sec|para?|ziff|kap|abb|eq))|\b(?i:max|min|tel|ext|apt|approx|sect)|str)$"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"

@@ -118,7 +118,7 @@ def _running(text: str, units: Sequence[Unit]) -> str:
             return ""  # as manual pages part words; the hyphen stays, since it may be the word's own
         return " " if place - text.rfind("\n", 0, place) > FULL_LINE and place not in ends else gap[0]
 
-    return plain_text(_LINE_BREAK.sub(joined, text[start:end]))
+    return re.sub(r"\n\s*\n", "\n\n", plain_text(_LINE_BREAK.sub(joined, text[start:end])))
 
 
 def _code(text: str, lines: Sequence[tuple[int, int]], language: str) -> Iterator[Unit]:

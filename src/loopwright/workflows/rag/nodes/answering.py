@@ -16,7 +16,7 @@ from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.rag.answer.citations import cite, marked
 from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer, relevance
-from loopwright.workflows.rag.nodes.prompting import listed, numbered
+from loopwright.workflows.rag.nodes.searching import listed, numbered
 from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Sentence, Status
 from loopwright.workflows.rag.services import Services

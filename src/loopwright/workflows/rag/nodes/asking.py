@@ -9,13 +9,12 @@ from pydantic import BaseModel, Field
 
 from loopwright.engine import normalised
 from loopwright.workflows.rag.constants import LogMessages
-from loopwright.workflows.rag.nodes.prompting import listed
-from loopwright.workflows.rag.question.complexity import complexity_of
+from loopwright.workflows.rag.nodes.searching import listed
 from loopwright.workflows.rag.question.rewriting import Step, widened
 from loopwright.workflows.rag.question.routing import direct_answer as answer_directly
 from loopwright.workflows.rag.question.routing import route_of, web_query
 from loopwright.workflows.rag.question.standalone import standalone_question
-from loopwright.workflows.rag.question.words import IN_PARENTHESES
+from loopwright.workflows.rag.question.words import IN_PARENTHESES, complexity_of
 from loopwright.workflows.rag.reasons import asked_of, retries, unique, why_transformed
 from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
 from loopwright.workflows.rag.services import Services

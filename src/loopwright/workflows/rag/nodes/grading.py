@@ -12,7 +12,7 @@ from loopwright.engine import normalised
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import quote_untrusted
 from loopwright.workflows.rag.answer.verdict import grade_passage, relevance, relevance_from_logit
-from loopwright.workflows.rag.nodes.prompting import listed, numbered, place_of
+from loopwright.workflows.rag.nodes.searching import listed, numbered, place_of
 from loopwright.workflows.rag.question.forms import lexicon_of
 from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Complexity, Grade

@@ -56,8 +56,9 @@ _KINDS = {
     ),
     "<date>": (
         rf"when(?= {_VERB}\b|\W*$)|(?:know|say) when"
-        r"|(?:what|which) (?:date|day|month|year)s?|date of|how soon|wann|quand|cu[aá]ndo",
-        rf"(?i:\b(?:{_DAY}|\d\d?(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d|(?:1[5-9]|20)\d\d\b|\d\d?[./]\d\d?[./]\d\d))",
+        r"|(?:what|which) (?:date|day|month|year|time)s?|date of|how soon|wann|quand|quelle heure|cu[aá]ndo|qué hora",
+        rf"(?i:\b(?:{_DAY}|\d\d?(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d|(?:1[5-9]|20)\d\d\b|\d\d?[./]\d\d?[./]\d\d"
+        r"|\d\d?:\d\d\b|\d\d? (?:uhr|h \d\d)\b|\d ?[ap]\.?m\b))",
     ),
     "<sum>": (
         rf"how much(?= (?:money|{_VERB})\b|\W*$)|what (?:do|does|did) .*(?:cost|charge|pay)"
@@ -201,7 +202,7 @@ def _weight(word: str, term: str, lexicon: Lexicon) -> float:
 
 
 def _forms(word: str, term: str, lexicon: Lexicon, strange: bool) -> dict[str, float]:
-    """What an unknown word may stand for among the known terms: the nearest spelling, then beginnings and compounds."""
+    """What an unknown word may stand for among the known terms: the nearest spelling, beginnings, compounds."""
     forms: dict[str, float] = {}
     if not word.isalpha() or len(word) < 3 or UNSPACED.search(word):
         return forms
@@ -212,7 +213,7 @@ def _forms(word: str, term: str, lexicon: Lexicon, strange: bool) -> dict[str, f
     if len(word) > 4:
         for form in known:
             begins = word.startswith(form) and len(form) >= _LEAST_PREFIX * len(word)
-            if begins or form.startswith(word):
+            if begins or form.startswith(word) or (form.endswith(term) and form in lexicon.foreign):
                 forms.setdefault(form, _RELATED)
     return forms
 

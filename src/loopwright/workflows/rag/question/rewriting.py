@@ -26,11 +26,7 @@ class Step(NamedTuple):
 def widened(
     question: str, queries: Sequence[str], *, lexicon: Lexicon | None = None, nearest: Sequence[Evidence] = ()
 ) -> Step | None:
-    """The next query to search for a question.
-
-    Returns:
-        The first way to ask that gives other words than all earlier queries; None if no way is left.
-    """
+    """The next query to search: the first way to ask with other words than all earlier ones; None if no way is left."""
     tried = {normal_form(query) for query in (question, *queries)}
     steps = _steps(" ".join(question.split())[:MAX_READ], lexicon, nearest)
     return next((step for step in steps if (form := normal_form(step.query)) and form not in tried), None)

@@ -48,14 +48,9 @@ def route_of(question: str, history: Sequence[str] = ()) -> Route:
 
 
 def web_query(question: str) -> str | None:
-    """What to search the web for.
-
-    Returns:
-        The question without "search the web for"; empty if nothing else is said; None if it does not ask for the web.
-    """
+    """The question without "search the web for"; empty if nothing else is said, None if it does not ask for the web."""
     text = " ".join(question.split())
-    match = _WEB.match(text)
-    if match is not None:
+    if match := _WEB.match(text):
         parts = ((match["inner"] or "").strip(), match["rest"].strip())
         return " ".join(part for part in parts if fold(part.strip(" ?.!。？")) not in _EMPTY)
     match = _WEB_AFTER.match(text)
@@ -64,9 +59,7 @@ def web_query(question: str) -> str | None:
 
 def direct_answer(question: str) -> str:
     """Answer a question that needs no documents."""
-    if web_query(question) == "":
-        return _NOTHING
-    return _direct(question) or next(iter(_answers()))
+    return _NOTHING if web_query(question) == "" else _direct(question) or next(iter(_answers()))
 
 
 @cache

@@ -5,6 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -144,6 +145,8 @@ class _Ingest:
     """The digests that the store has of the files, unless all are stored anew."""
     read: set[str] = field(default_factory=set[str])
     """The ids of the documents that were read."""
+    named: set[str] = field(default_factory=set[str])
+    """The digests of the documents that were stored under a new id."""
     whole: set[str] = field(default_factory=set[str])
     """Files that were read to their end: what they do not hold is gone, unless they are doubtful."""
     doubtful: set[str] = field(default_factory=set[str])
@@ -161,7 +164,11 @@ class _Ingest:
         self._store_waiting()
         # A record that a changed file holds no longer goes as a changed paragraph does: its place names another now.
         read = [Path(file) for file in self.whole - self.doubtful if file_and_key(f"{file}#")[0] == file]
-        self.done.deleted = self.store.delete(self._gone(roots if prune else read))
+        self.done.deleted = self.store.delete([*self._gone(roots if prune else read)])
+        if self.named and not prune:  # a file all of which has another name now is there once
+            gone = self._gone(roots)
+            kept = {file_and_key(id)[0] for id, digest in gone.items() if digest not in self.named}
+            self.done.deleted += self.store.delete([id for id in gone if file_and_key(id)[0] not in kept])
         if embedder is not None:
             fill_vectors(self.store, embedder, on_progress=self._vectors)
         return self._tell()
@@ -173,7 +180,9 @@ class _Ingest:
         for root in paths:
             try:
                 for path in find_sources(root, on_problem=lambda problem: self._failed(problem.error)):
-                    found[path] = _size(path)
+                    found[path] = 0
+                    with suppress(OSError):  # reading it will tell why
+                        found[path] = path.stat().st_size
                 roots.append(root.resolve())
             except DocumentError as error:
                 self._failed(error)
@@ -222,25 +231,25 @@ class _Ingest:
     def _store_waiting(self) -> None:
         """Store those of the waiting documents that are new or changed, in one transaction."""
         waiting = {document.id: document for document in self.waiting}
-        known = {} if self.renew else self.store.digests(list(waiting))
-        new = [document for id, document in waiting.items() if known.get(id) != document.digest]
+        known = self.store.digests(list(waiting))
+        new = [document for id, document in waiting.items() if self.renew or known.get(id) != document.digest]
+        self.named |= {document.digest for document in new if document.id not in known}
         contributions = [contribution_of(document, self.tags, self.size) for document in new]
-        if contributions:
-            self.store.put(contributions)
+        self.store.put(contributions)
         self.waiting.clear()
         self.done.skipped += len(waiting) - len(new)
         self.done.stored += len(contributions)
         self.done.passages += sum(len(contribution.passages) for contribution in contributions)
         self._tell()
 
-    def _gone(self, roots: Sequence[Path]) -> list[str]:
-        """The stored documents that came from these files and folders, and surely have no source there any more."""
+    def _gone(self, roots: Sequence[Path]) -> dict[str, str]:
+        """The ids of the stored documents of these files and folders that surely have no source there -> digests."""
         ids = {document_id(root): root.is_dir() for root in roots}
         names = [name for id, folder in ids.items() for name in ([f"{id.rstrip('/')}/"] if folder else [id, f"{id}#"])]
         # SQLite takes no expression of a thousand parts.
         parts = [Filter(documents=tuple(names[at : at + 400])) for at in range(0, len(names), 400)]
-        stored = {document.id for part in parts for document in self.store.documents(part)}
-        return [id for id in stored if self._is_gone(id)]
+        stored = {document.id: document.digest for part in parts for document in self.store.documents(part)}
+        return {id: digest for id, digest in stored.items() if self._is_gone(id)}
 
     def _is_gone(self, id: str) -> bool:
         # A path may hold the sign that comes before a key, so there can be several files that it came from.
@@ -266,13 +275,6 @@ class _Ingest:
         if self.on_progress is not None:
             self.on_progress(told)
         return told
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0  # reading it will tell why
 
 
 def _may_exist(path: str) -> bool:

@@ -10,8 +10,7 @@ from loopwright.errors import ConfigError
 from loopwright.retrieval.records import Passage
 from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.answer.units import cells_of, has_cells, header_of
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
-from loopwright.workflows.rag.sources.reading.layout import shared_headings
+from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section, shared_headings
 
 Span = tuple[int, int]
 """Where something begins and ends in a text, in characters."""

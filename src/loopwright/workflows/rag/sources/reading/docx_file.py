@@ -16,8 +16,8 @@ from lxml.etree import XMLSyntaxError
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.files.source import MEGABYTE
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument
-from loopwright.workflows.rag.sources.reading.layout import Layout
+from loopwright.workflows.rag.sources.reading.formulas import linear
+from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _OLE = b"\xd0\xcf\x11\xe0"
@@ -31,6 +31,7 @@ _LEFT_OUT = {_FALLBACK, qn("w:del"), qn("w:moveFrom"), qn("w:pPr")}
 _HIDDEN = f"{qn('w:rPr')}/{qn('w:vanish')}"
 _SHOWN = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-", _PARAGRAPH: "\n"}
 _TEXT = qn("w:t")
+_FORMULA = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _RAISED = f"{qn('w:rPr')}/{qn('w:vertAlign')}[@{qn('w:val')}='superscript']"
 
 
@@ -69,6 +70,8 @@ def _layout(source: Source, document: Document) -> Layout:
                 layout.paragraph(row, kind=f"table {number}")
             continue
         style = Paragraph(block, cast(Any, document)).style
+        if style and (style.name or "").lower().startswith("toc "):
+            continue  # the table of contents says what the headings say
         if (level := _level(block, style.element if style else None)) is None:
             layout.paragraph(_text(block))
         else:
@@ -131,6 +134,8 @@ def _text(element: Any) -> str:
             if node.getparent().find(_RAISED) is not None and text[:1].isdigit() and "".join(parts)[-1:].isdigit():
                 parts.append("^")  # a power, or the mark of a note, is no digit of the number before it
             parts.append(text)
+        elif node.tag == _FORMULA:
+            parts.append(linear(node))
         elif node.tag not in _LEFT_OUT and not _is_hidden(node):
             parts += _SHOWN.get(node.tag, "")
             waiting += reversed(node)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.files.source import ReadingLimits, ReadingProblem, document_id, log_problem, logger
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument
+from loopwright.workflows.rag.sources.reading.layout import ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
 FORMATS = {
@@ -24,6 +24,7 @@ FORMATS = {
     ".ndjson": "records:read_jsonl",
     ".pdf": "pdf_file:read",
     ".rst": "markdown_file:read_rst",
+    ".tsv": "records:read_csv",
     ".txt": "markdown_file:read_text",
     ".xhtml": "html_file:read",
 }

@@ -8,10 +8,11 @@ from warnings import catch_warnings, simplefilter
 from bs4 import BeautifulSoup, UnusualUsageWarning
 from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
+from lxml.html import fragment_fromstring
 
 from loopwright.workflows.files import text_of
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
-from loopwright.workflows.rag.sources.reading.layout import Layout
+from loopwright.workflows.rag.sources.reading.formulas import linear
+from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _UNSEEN = frozenset(
@@ -92,8 +93,8 @@ class _Page:
         """Begin a tag, and give what is in it, last first."""
         if _is_unseen(tag):
             return []
-        if tag.name == "br":
-            self._block.append("\n")
+        if tag.name in ("br", "math"):
+            self._block.append("\n" if tag.name == "br" else linear(fragment_fromstring(str(tag))))
             return []
         inside: list[PageElement | tuple[str]] = list(reversed(tag.contents))
         beside = [type(each) is NavigableString and each.strip() for each in (tag.previous_sibling, tag.next_sibling)]

@@ -1,11 +1,38 @@
-"""Building a document's text and sections from headings, paragraphs and pages."""
+"""What reading a file gives, a text with its structure, and how it is built of headings, paragraphs and pages."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
+from loopwright.retrieval.records import Document
 from loopwright.workflows.rag.answer.sentences import sentence_spans
-from loopwright.workflows.rag.sources.reading.documents import Section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A stretch of a document's text under one heading, on one page."""
+
+    headings: tuple[str, ...] = ()
+    """The headings above it, from the outermost."""
+    page: int | None = None
+    """The page, from 1, where there are pages."""
+    start: int
+    """Where it begins in the document's text, in characters; its own heading line belongs to it."""
+    end: int
+    """Where it ends there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadDocument(Document):
+    """A document as it was read, before it is cut into passages."""
+
+    text: str
+    """The whole plain text; every span of sections and passages counts its characters."""
+    sections: tuple[Section, ...] = ()
+    """Its structure, in order and without overlap; together they hold every character that is not white space."""
+    names: tuple[str, ...] = ()
+    """What is an entity wherever the text has it, whether or not it looks like a name: the two sides of a triple."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +80,30 @@ def below(above: dict[int, str], level: int, title: str) -> dict[int, str]:
     return {**{level_of: each for level_of, each in above.items() if level_of < level}, level: title}
 
 
+# A table of contents stands within so many characters; of more lines it is one of numbers; one page of ten falls.
+_BEGIN, _MOST_ENTRIES, _FALLS = 100_000, 1_000, 10
+_ENTRY = re.compile(
+    r"^[ \t]*(?:\d[\d.]*[ \t]+)?(\S[^\n]{0,120}?)(?:(?: ?[.·…_]){3,40}|\t| {3})[ \t]{0,40}(\d{1,4})[ \t]{0,9}$", re.M
+)
+_TITLE = re.compile(r"^[ \t]*(?:#+ )?(?:\d[\d.]*[ \t]+)?(\S[^\n]{0,120}?)[ \t]{0,9}$", re.M)
+
+
+def without_contents(text: str) -> str:
+    """A text whose contents are blank: three lines or more that end with a page, and whose titles come below again.
+
+    Pages rise, but for where another list begins; the prices of a menu do not.
+    """
+    head, rest = text[:_BEGIN], text[_BEGIN:]
+    entries = [*_ENTRY.finditer(head)]
+    titles = _TITLE.finditer(text) if 2 < len(entries) < _MOST_ENTRIES else ()
+    last = {line[1]: line.start() for line in titles}
+    found = {entry.start(): int(entry[2]) for entry in entries if last.get(entry[1], -1) > entry.start()}
+    falls = sum(page < before for before, page in pairwise(found.values()))
+    if len(found) < 3 or falls * _FALLS > len(found):
+        return text
+    return _ENTRY.sub(lambda entry: " " * len(entry[0]) if entry.start() in found else entry[0], head) + rest
+
+
 class Layout:
     """Collects blocks of text in reading order."""
 
@@ -80,10 +131,9 @@ class Layout:
             self._kind = "open page" if stripped[-1].isalpha() or stripped[-1] == "," else ""
 
     def paragraph(self, text: str, *, kind: str = "") -> int:
-        """Add a block of text; one without words is none, and those of one kind, as rows, have no empty line between.
+        """Add a block of text, and say where it begins; one without words is none.
 
-        Returns:
-            Where it begins.
+        Those of one kind, as rows, have no empty line between.
         """
         stripped = text.strip()
         if not stripped:

@@ -10,28 +10,36 @@ from markdown_it import MarkdownIt
 
 from loopwright.workflows.files import text_of
 from loopwright.workflows.files.rst import as_markdown
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
-from loopwright.workflows.rag.sources.reading.layout import Mark, below, sections, title_of
+from loopwright.workflows.rag.sources.reading.layout import Mark, ReadDocument, Section, below, sections, title_of
 from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, unusable_date
 from loopwright.workflows.rag.sources.reading.source import Source
 
 # Bounded, because YAML is slow to parse.
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MOST_HEADING = 90
+_ENTRIES = r"(?:[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[[^\]\n]*\]\(#[^()\s]*\)[ \t]*(?:\n|\Z)(?:[ \t]*\n)*)+"
 # Code, which is seen, comes first; what does not end stays.
 _UNSEEN = re.compile(
     r"^(?:[> \t]|[-*+]|\d+[.)])*+(`{3,}(?=[^`\n]*\n)|~{3,}).*?(?:^[> \t]*\1[`~]*[ \t]*$|\Z)|^(?: {4}|\t)[^\n]*"
     r"|(?<!`)(`+)(?!`)(?:[^\n]|\n(?![ \t]*\n))+?(?<!`)\2(?!`)"
-    r"|(?P<unseen>(?<!\\)<!--.*?-->|^ {0,3}<(script|style)\b.*?</\4\s*>)|(?<!\\)<!--.*|^ {0,3}<(?:script|style)\b.*",
+    r"|(?P<unseen>(?<!\\)<!--.*?-->|^ {0,3}<(script|style)\b.*?</\4\s*>)|(?<!\\)<!--.*|^ {0,3}<(?:script|style)\b.*"
+    rf"|(?P<contents>^(?:(?P<mark>#{{1,6}})[ \t][^\n]*\n(?:[ \t]*\n)*(?={_ENTRIES}(?:(?!(?P=mark)#)#|\Z)))?{_ENTRIES})",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
-    """Read a Markdown file; its text is the source without front matter, blank where no reader sees it: spans stay."""
+    """Read a Markdown file; its text is the source without front matter, blank where unseen or contents: spans stay."""
     data = source.data(source.limits.text_bytes)
     fields, body = _front_matter(source, text_of(source, data))
-    body = _UNSEEN.sub(lambda match: re.sub(r"\S", " ", match["unseen"]) if match["unseen"] else match[0], body)
+    titles = {_words(line) for line in body.split("\n")} if "](#" in body else set[str]()
+
+    def shown(match: re.Match[str]) -> str:
+        entries = re.findall(r"\[([^\]\n]*)\]\(#", match["contents"] or "")
+        hidden = match["unseen"] or (entries and titles.issuperset(map(_words, entries)))
+        return re.sub(r"\S", " ", match[0]) if hidden else match[0]
+
+    body = _UNSEEN.sub(shown, body)
     date = source.date(fields.get("date"))
     if fields.get("date") and not date:
         source.ignored(source.error(unusable_date(fields["date"])))
@@ -58,6 +66,10 @@ def read_text(source: Source) -> Iterator[ReadDocument]:
     headings = (first,) if 0 < len(first) <= _MOST_HEADING else ()
     whole = Section(headings=headings, start=0, end=len(text))
     yield source.document(text, (whole,), title="", raw=data)
+
+
+def _words(line: str) -> str:
+    return " ".join(re.findall(r"\w+", line.lstrip(" \t#.)0123456789").casefold()))
 
 
 def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:

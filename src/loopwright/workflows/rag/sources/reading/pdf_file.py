@@ -11,8 +11,7 @@ from pypdf.generic import DictionaryObject, NameObject
 
 from loopwright.errors import DocumentError
 from loopwright.retrieval.english import english_words
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument
-from loopwright.workflows.rag.sources.reading.layout import Layout
+from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
 

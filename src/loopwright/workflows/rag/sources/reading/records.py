@@ -9,7 +9,7 @@ from typing import Any, cast
 from loopwright.errors import DocumentError
 from loopwright.workflows.files import csv_rows, json_lines, json_of, text_of
 from loopwright.workflows.files.source import document_id
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
+from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _TRIPLE = ("subject", "relation", "object")
@@ -40,8 +40,7 @@ def read_jsonl(source: Source) -> Iterator[ReadDocument]:
 
 def as_text(value: object) -> str:
     """A string, number or truth value as text without needless spaces; anything else as the empty text."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    value = str(value).lower() if isinstance(value, bool) else value
     return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
 
 

@@ -8,7 +8,7 @@ from loopwright.database import storable
 from loopwright.retrieval.stores.tables import MOST_ID_BYTES
 from loopwright.workflows import files
 from loopwright.workflows.files.source import document_id
-from loopwright.workflows.rag.sources.reading.documents import ReadDocument, Section
+from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section, without_contents
 
 _SHOWN_KEY = 100
 
@@ -51,7 +51,7 @@ class Source(files.Source):
             digest=hashlib.sha256(raw).hexdigest(),
             date=fields.pop("date", None) or datetime.fromtimestamp(self.path.stat().st_mtime, UTC),
             tags=tuple(dict.fromkeys(map(storable, fields.pop("tags", ())))),
-            text=storable(text),
+            text=storable(without_contents(text)),
             sections=sections,
             **fields,
         )
