@@ -26,9 +26,11 @@ def paths(folder: Path) -> list[str]:
     return [sample.image_path for sample in read_folder(folder, "q")]
 
 
-def test_folder_in_all_depths_in_order_without_hidden_and_other_files(tmp_path):
-    touch(tmp_path, "b.jpg", "a/z.PNG", "a/y/x.webp", "A.jpeg", ".hidden.jpg", ".cache/c.jpg", "notes.txt", "v.mpg")
+def test_folder_in_all_depths_in_order_without_hidden_and_other_files(tmp_path, caplog):
+    touch(tmp_path, "b.jpg", "a/z.PNG", "a/y/x.webp", "A.jpeg", ".hidden.jpg", ".cache/c.jpg")
+    touch(tmp_path, "notes.txt", "v.mpg", "a/1.NEF", "2.nef")
     assert paths(tmp_path) == ["A.jpeg", "a/y/x.webp", "a/z.PNG", "b.jpg"]
+    assert "1 with .mpg, 2 with .nef, 1 with .txt" in caplog.text, "what is left out is told"
 
 
 def test_links_are_followed_once_and_loops_end(tmp_path):
@@ -84,19 +86,13 @@ def test_several_questions_about_one_image_get_names_that_stay(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "line 2: no JSON object"),
-        ({"image": "b.jpg"}, "line 2: image_path: Field required"),
-        (
-            {"image_path": "b.jpg", "refrence_path": "x"},
-            "line 2: unknown key 'refrence_path'; did you mean 'reference_path'?",
-        ),
-        ({"image_path": "b.jpg", "region": [0, 0, 0, 5]}, "line 2: region"),
-        ('{"image_path": "b.jpg", "mos": NaN}', "line 2: mos"),
-        ({"image_path": "b.jpg", "mos": "high"}, "line 2: mos"),
-        ({"image_path": "a.jpg"}, "line 2: sample 'a.jpg#"),
+        ("{", "line 2: no JSON object"), ({"image": "b.jpg"}, "line 2: image_path: Field required"),
+        ({"image_path": "b.jpg", "refrence_path": "x"}, "line 2: unknown key 'refrence_path'; did you mean 'reference_path'?"),
+        ({"image_path": "b.jpg", "region": [0, 0, 0, 5]}, "line 2: region"), ('{"image_path": "b.jpg", "mos": NaN}', "line 2: mos"),
+        ({"image_path": "b.jpg", "mos": "high"}, "line 2: mos"), ({"image_path": "a.jpg"}, "line 2: sample 'a.jpg#"),
         ({"image_path": "b.jpg", "sample_id": "one"}, "line 2: sample 'one' is that of line 1"),
     ],
-)
+)  # fmt: skip
 def test_wrong_lines_are_named(tmp_path, line, said):
     first = {"image_path": "a.jpg", "sample_id": "one"} if "'one'" in said else {"image_path": "a.jpg"}
     with pytest.raises(InputError) as error:

@@ -1,5 +1,8 @@
 """What is stated without a reference is right; what is soft, dark, bright, empty or drawn on purpose is not called blurred."""
 
+import re
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
@@ -7,8 +10,9 @@ from batch_images import recoded
 from skimage import data
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
+from loopwright.workflows.iqa.measuring import limits
 from loopwright.workflows.iqa.measuring.detection import SURE, detect
-from loopwright.workflows.iqa.measuring.detection_blind import SHARPENED
+from loopwright.workflows.iqa.measuring.detection_blind import SIGNS
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.softness import soft_part, softened
 
@@ -46,12 +50,10 @@ def coded(rgb: np.ndarray, quality: float) -> np.ndarray:
 
 
 MADE = {
-    "disc": (disc, (3.0, 4.5, 8.0), Distortion.BLURS),
-    "gaussian": (gaussian, (1.8, 2.8, 4.5), Distortion.BLURS),
-    "grain": (grain, (12, 18, 28), Distortion.NOISE),
-    "white": (white, (12, 20, 30), Distortion.NOISE),
+    "disc": (disc, (3.0, 4.5, 8.0), Distortion.BLURS), "gaussian": (gaussian, (1.8, 2.8, 4.5), Distortion.BLURS),
+    "grain": (grain, (12, 18, 28), Distortion.NOISE), "white": (white, (12, 20, 30), Distortion.NOISE),
     "coded": (coded, (24, 12, 6), Distortion.COMPRESSION),
-}
+}  # fmt: skip
 """Recipe, its levels 3 to 5, and what it is."""
 
 
@@ -119,11 +121,20 @@ def test_a_long_motion_and_a_blurred_half_are_no_coders_work():
         assert "jpeg2000" not in stated(half)
 
 
+def test_every_limit_is_a_number_that_something_reads(monkeypatch):
+    code = "".join(path.read_text() for path in Path(limits.__file__).parents[1].rglob("*.py"))
+    for name, section in re.findall(r'(\w+) = Limits\("(\w+)"\)', code):
+        assert {*re.findall(rf"\b{name}\.(\w+)", code)} == {*vars(limits.Limits(section))}, section
+    monkeypatch.setattr(limits, "shipped", lambda *_: {"blind": {"tinted": "20"}})
+    with pytest.raises(TypeError, match="blind: no number: tinted"):
+        limits.Limits("blind")
+
+
 def test_the_strokes_of_a_page_are_a_guess_at_sharpening():
     page = np.full((400, 600), 255, np.uint8)
     for line in range(30, 390, 24):
         cv2.putText(page, "the quick brown fox jumps over it", (10, line), 0, 0.6, 0, 1, cv2.LINE_AA)
-    assert measure(np.dstack([page] * 3)).edge_ratio > SHARPENED
+    assert measure(np.dstack([page] * 3)).edge_ratio > SIGNS.sharpened
     assert "oversharpening" not in stated(np.dstack([page] * 3))
 
 

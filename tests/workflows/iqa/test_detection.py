@@ -17,20 +17,11 @@ from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 
 TID = Path(__file__).parents[4] / "shared" / "data" / "iqa" / "tid_rebuilt"
 TID_TYPES = {
-    "awgn": "noise",
-    "spatially_correlated_noise": "noise",
-    "high_frequency_noise": "noise",
-    "impulse_noise": "impulse noise",
-    "quantization": "banding",
-    "gaussian_blur": "blurs",
-    "jpeg": "jpeg",
-    "jpeg2000": "jpeg2000",
-    "mean_shift": "brightness change",
-    "contrast_change": "contrast",
-    "saturation_change": "saturation change",
-    "multiplicative_noise": "noise",
+    "awgn": "noise", "spatially_correlated_noise": "noise", "high_frequency_noise": "noise", "jpeg": "jpeg", "jpeg2000": "jpeg2000",
+    "impulse_noise": "impulse noise", "quantization": "banding", "gaussian_blur": "blurs", "mean_shift": "brightness change",
+    "contrast_change": "contrast", "saturation_change": "saturation change", "multiplicative_noise": "noise",
     "chromatic_aberration": "color distortions",
-}
+}  # fmt: skip
 
 
 def is_right(found: str, expected: str) -> bool:
@@ -148,13 +139,12 @@ OTHER = "the image does not lie on its reference"
 @pytest.mark.parametrize(
     ("change", "said", "visible"),
     [
-        (turned, OTHER, f"Unable to determine: {OTHER}"),
-        (lambda rgb: np.ascontiguousarray(rgb[::-1]), OTHER, f"Unable to determine: {OTHER}"),
+        *((how, OTHER, f"Unable to determine: {OTHER}") for how in (turned, lambda rgb: np.ascontiguousarray(rgb[::-1]))),
         (shaded, "the light changed more in some places than in others", "Yes: "),
         (pasted, "a few places changed while the rest stayed as it was", "Yes: a few places changed"),
     ],
     ids=["turned", "upside down", "shaded", "pasted"],
-)
+)  # fmt: skip
 def test_a_difference_of_another_kind_is_none_of_the_known_ones(photograph, ask, change, said, visible):
     pair = change(photograph("chelsea")), photograph("chelsea")
     wrong = ask("What is wrong with it, and how good is it?", *pair)

@@ -62,13 +62,11 @@ def test_a_gross_distortion_is_found_measured_and_scored(run, kind, reference):
 @pytest.mark.parametrize(
     ("on", "present"),
     [
-        ({"distortion_detection": True}, {"distortion_set"}),
-        ({"tool_selection": True}, {"selected_tools"}),
+        ({}, set()), ({"distortion_detection": True}, {"distortion_set"}), ({"tool_selection": True}, {"selected_tools"}),
         ({"tool_selection": True, "tool_execution": True}, {"selected_tools", "tool_logs", "quality_scores"}),
         ({"distortion_detection": True, "distortion_analysis": True}, {"distortion_set", "distortion_analysis"}),
-        ({}, set()),
     ],
-)
+)  # fmt: skip
 def test_each_flag_gates_its_own_subtask(run, on, present):
     found = run("jpeg", plan={**OFF, **on}).model_dump()
     fields = ("distortion_set", "distortion_analysis", "selected_tools", "tool_logs", "quality_scores")
@@ -95,12 +93,10 @@ def test_required_tools_run_and_come_first(run):
 @pytest.mark.parametrize(
     ("function", "subtask", "lost"),
     [
-        ("detect_in_parts", "detection", "distortion_analysis"),
-        ("analyse", "analysis", "distortion_analysis"),
-        ("select_tools", "tool selection", "selected_tools"),
-        ("run_tools", "tool execution", "tool_logs"),
+        ("detect_in_parts", "detection", "distortion_analysis"), ("analyse", "analysis", "distortion_analysis"),
+        ("select_tools", "tool selection", "selected_tools"), ("run_tools", "tool execution", "tool_logs"),
     ],
-)
+)  # fmt: skip
 def test_each_subtask_fails_alone(run, monkeypatch, function, subtask, lost):
     def broken(*args, **kwargs):
         raise RuntimeError("broken on purpose")

@@ -67,18 +67,13 @@ async def test_a_region_is_asked_about(hosted):
 @pytest.mark.parametrize(
     "given",
     [
-        {},
-        {"query": QUALITY},
-        {"query": " ", "image": "sample:harbour"},
-        {"query": QUALITY, "image": "/etc/passwd"},
-        {"query": QUALITY, "image": "sample:../../calibration.json"},
-        {"query": QUALITY, "image": "sample:harbour", "reference": "nobody"},
-        {"query": QUALITY, "image": "sample:harbour", "region": [1, 2]},
+        {}, {"query": QUALITY}, {"query": " ", "image": "sample:harbour"}, {"query": QUALITY, "image": "/etc/passwd"},
+        {"query": QUALITY, "image": "sample:../../calibration.json"}, {"query": QUALITY, "image": "sample:harbour", "region": [1, 2]},
+        {"query": QUALITY, "image": "sample:harbour", "reference": "nobody"}, {"query": "x" * 10_001, "image": "sample:harbour"},
         {"query": QUALITY, "image": "sample:harbour", "max_replan_iterations": -1},
         {"query": QUALITY, "image": "sample:harbour", "image_path": "/etc/passwd"},
-        {"query": "x" * 10_001, "image": "sample:harbour"},
     ],
-)
+)  # fmt: skip
 def test_unusable_input_is_refused_before_anything_runs(hosted, given):
     with pytest.raises(InputError):
         hosted.run(given, {}, "r")

@@ -37,13 +37,10 @@ MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 KINDS = [kind if kind != "motion blur" else pytest.param(kind, marks=pytest.mark.slow) for kind in MADE]
 PLACES = {
-    "in the left half": (0, 0, 0.5, 1),
-    "in the right half": (0.5, 0, 0.5, 1),
-    "in the top half": (0, 0, 1, 0.5),
-    "in the bottom half": (0, 0.5, 1, 0.5),
-    "in the bottom right quarter": (0.5, 0.5, 0.5, 0.5),
+    "in the left half": (0, 0, 0.5, 1), "in the right half": (0.5, 0, 0.5, 1), "in the top half": (0, 0, 1, 0.5),
+    "in the bottom half": (0, 0.5, 1, 0.5), "in the bottom right quarter": (0.5, 0.5, 0.5, 0.5),
     "near the centre": (0.37, 0.41, 0.32, 0.32),
-}
+}  # fmt: skip
 """The last is a box of a tenth of the area."""
 
 

@@ -119,13 +119,10 @@ def test_on_a_replan_the_model_is_told_why_and_what_was_found():
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
-        ({"distortions": {"car": ["fog"]}}, "unknown distortion 'fog'"),
-        ({"required_tools": ["MUSIQ"]}, "unknown tool 'MUSIQ'"),
-        ({"required_tools": ["PSNR"]}, "PSNR needs a reference image"),
-        ({"answer_mode": "essay"}, "answer_mode"),
-        ({"iterations": 99}, "iterations"),
+        ({"distortions": {"car": ["fog"]}}, "unknown distortion 'fog'"), ({"required_tools": ["MUSIQ"]}, "unknown tool 'MUSIQ'"),
+        ({"required_tools": ["PSNR"]}, "PSNR needs a reference image"), ({"answer_mode": "essay"}, "answer_mode"), ({"iterations": 99}, "iterations"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_reply_is_repaired(fault, problem):
     services, model = chat({**PLAN, **fault}, PLAN)
     assert planner_node(state(), services)["plan"] == PlannerOutput.model_validate(PLAN)

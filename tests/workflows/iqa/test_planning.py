@@ -76,11 +76,9 @@ def replan(
 def test_a_distortion_without_a_finding_switches_analysis_on_then_detection():
     query = "Is the image noisy?"
     off = PlannerOutput(
-        distortion_source="Explicit",
-        distortions={"Global": ["noise"]},
-        reference_mode="Full-Reference",
+        distortion_source="Explicit", distortions={"Global": ["noise"]}, reference_mode="Full-Reference",
         plan=PlanControlFlags(distortion_analysis=False),
-    )
+    )  # fmt: skip
     evidence = found(log("MDSI", 3.0))
     _, second = replan(query, evidence, "No evidence for noise", previous=off)
     assert second.plan.distortion_analysis

@@ -28,27 +28,19 @@ WORDS = {"gaussian blur": "blurry", "gaussian noise": "noisy", "jpeg": "blocky",
 @pytest.mark.parametrize(
     ("query", "best", "worst"),
     [
-        ("Use a scale from 1 to 10. Is it good?", "10.0 of 10", "1.0 of 10"),
-        ("How good is it, 0 is useless, 100 is flawless?", "100 of 100", "0 of 100"),
-        ("What percentage would you give it?", "100 percent", "0 percent"),
-        ("How many stars?", "5.0 of 5 stars", "1.0 of 5 stars"),
-        ("Grade it A to F.", "A", "F"),
-        ("Between A and D?", "A", "D"),
-        ("Rate it from 1 (great) to 6 (awful).", "1.0 of 6", "6.0 of 6"),
+        ("Use a scale from 1 to 10. Is it good?", "10.0 of 10", "1.0 of 10"), ("Grade it A to F.", "A", "F"),
+        ("How good is it, 0 is useless, 100 is flawless?", "100 of 100", "0 of 100"), ("Between A and D?", "A", "D"),
+        ("What percentage would you give it?", "100 percent", "0 percent"), ("How many stars?", "5.0 of 5 stars", "1.0 of 5 stars"),
+        ("Rate it from 1 (great) to 6 (awful).", "1.0 of 6", "6.0 of 6"), ("Thumbs up or down?", "Thumbs up", "Thumbs down"),
         ("How overexposed is it, 0 = not at all, 10 = all white?", "0.0 of 10", "10.0 of 10"),
-        ("From one to seven, how sharp is it?", "7.0 of 7", "1.0 of 7"),
-        ("Thumbs up or down?", "Thumbs up", "Thumbs down"),
-        ("Welche Schulnote bekommt das Bild?", "1.0 of 6", "6.0 of 6"),
-        ("Gib ihm eine Schulnote von 1 bis 6.", "1.0 of 6", "6.0 of 6"),
-        ("How much quality was lost, in percent?", "0 percent", "100 percent"),
-        ("How good is it after all that was lost, 0 to 10?", "10.0 of 10", "0.0 of 10"),
-        ("Note de 1 (pire) à 10 (meilleur)", "10.0 of 10", "1.0 of 10"),
-        ("Da 1 a 10, quanto è nitida la persona?", "10.0 of 10", "1.0 of 10"),
+        ("From one to seven, how sharp is it?", "7.0 of 7", "1.0 of 7"), ("Welche Schulnote bekommt das Bild?", "1.0 of 6", "6.0 of 6"),
+        ("Gib ihm eine Schulnote von 1 bis 6.", "1.0 of 6", "6.0 of 6"), ("How much quality was lost, in percent?", "0 percent", "100 percent"),
+        ("How good is it after all that was lost, 0 to 10?", "10.0 of 10", "0.0 of 10"), ("Note von 1 bis 6 (6 = beste)", "6.0 of 6", "1.0 of 6"),
+        ("Note de 1 (pire) à 10 (meilleur)", "10.0 of 10", "1.0 of 10"), ("Da 1 a 10, quanto è nitida la persona?", "10.0 of 10", "1.0 of 10"),
         ("After the upload, how much worse is it, 0 to 100?", "0 of 100", "100 of 100"),
-        ("Note von 1 bis 6 (6 = beste)", "6.0 of 6", "1.0 of 6"),
         ("Gib dem Rauschen eine Note von 1 bis 10", "1.0 of 10", "10.0 of 10"),
     ],
-)
+)  # fmt: skip
 def test_a_scale_runs_from_the_worst_to_the_best(query, best, worst):
     scale = read_query(query).questions[0].scale
     assert scale and (scale.at(5), scale.at(1)) == (best, worst)
@@ -82,16 +74,13 @@ def ask(path, query, reference=None):
 
 
 FORMS = {
-    "yes or no": ("Is it {word}?", r"(Yes|No)\b"),
-    "tag": ("It isn't {word}, is it?", r"(Yes|No)\b"),
-    "1 to 10": ("Rate the quality from 1 to 10.", r"(\d+\.\d) of 10\b"),
-    "percent": ("Give the quality in percent.", r"(\d+) percent\b"),
+    "yes or no": ("Is it {word}?", r"(Yes|No)\b"), "tag": ("It isn't {word}, is it?", r"(Yes|No)\b"),
+    "1 to 10": ("Rate the quality from 1 to 10.", r"(\d+\.\d) of 10\b"), "percent": ("Give the quality in percent.", r"(\d+) percent\b"),
     "above": ("Is the quality above 80 out of 100?", r"(Yes|No): the quality is \d+ of 100\b"),
     "alternative": ("Is it {word}, or is it fine?", r"(?!Yes|No\b)\w"),
     "keep": ("Keep only pictures that are not {word}. Keep or drop?", r"(Keep|Drop)\b"),
-    "apart": ("What is wrong apart from it being {word}?", r""),
-    "half": ("Is the left half {word}?", r"The left half: (Yes|No)\b|(Yes|No)\b"),
-}
+    "apart": ("What is wrong apart from it being {word}?", r""), "half": ("Is the left half {word}?", r"The left half: (Yes|No)\b|(Yes|No)\b"),
+}  # fmt: skip
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(20))
@@ -103,14 +92,11 @@ def test_the_answer_has_the_asked_form_and_agrees_with_the_known_strength(kept, 
     asked, shape = FORMS[form]
     said = ask(kept(name, kind if level else None, level or 0), asked.format(word=WORDS[kind]), kept(name, None, 0))
     assert re.match(shape, said), said
+    starts = {"above": "Yes", "alternative": "Fine", "keep": "Keep"}
     if form in ("yes or no", "tag", "half"):
         assert (" Yes" in f" {said.removeprefix('The left half:')}"[:6]) is (level is not None), said
-    elif form == "above":
-        assert said.startswith("Yes") is (level is None), said
-    elif form == "alternative":
-        assert said.startswith("Fine") is (level is None), said
-    elif form == "keep":
-        assert said.startswith("Drop") is (level is not None), said
+    elif form in starts:
+        assert said.startswith(starts[form]) is (level is None), said
     elif form == "apart":
         kinds = {"gaussian blur": "blur", "gaussian noise": "noise", "jpeg": "JPEG", "underexposure": "underexposure"}
         assert kinds[kind] not in said, said
@@ -124,10 +110,8 @@ def test_the_file_tells_its_facts(tmp_path):
     exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = "2025:06:01 10:00:00"
     path = tmp_path / "photo.jpg"
     Image.fromarray(data.coffee()[:270, :480]).save(path, exif=exif, quality=30)
-    assert "480 x 270" in ask(path, "How wide is it?")
-    assert "JPEG" in ask(path, "What type of file is it?")
-    assert "16:9" in ask(path, "Aspect ratio?")
-    assert "2025:06:01" in ask(path, "When was this picture taken?")
+    facts = ("480 x 270", "How wide is it?"), ("JPEG", "What type of file is it?"), ("16:9", "Aspect ratio?")
+    assert all(fact in ask(path, query) for fact, query in (*facts, ("2025:06:01", "When was this picture taken?")))
     assert ask(path, "Is this a JPEG?") == "Yes: the file is a JPEG."
     assert ask(path, "Can the artifacts be removed?").startswith("No: what the coder threw away is gone")
     assert ask(path, "Should the artifacts be removed before printing?").startswith("Yes: go back to the original")
@@ -167,7 +151,7 @@ def test_the_same_pixels_are_lossless(kept):
 
 @pytest.mark.parametrize(
     "query", ["good morning, how are you?", "Who wrote Faust?", "asdf qwerty", "Is this bird protected?", "Is it a good composition?",
-              "What is in this picture?"],
+              "What is in this picture?", "Who is in the picture?", "Wer ist auf dem Bild?"],
 )  # fmt: skip
 def test_what_is_no_question_about_quality_is_declined_in_one_sentence(kept, query):
     state = run_pipeline(query, kept("coffee", None, 0))
@@ -182,6 +166,7 @@ def test_the_colour_of_a_cast_is_held_against_the_one_that_was_asked_about(tmp_p
     assert all(ask(tmp_path / "orange.png", each)[:9] == "No: it is" for each in ("Too blue?", "Is there a blue tint?"))
     assert re.match(r"No: \w+ color cast", ask(tmp_path / "orange.png", "Stimmt der Weißabgleich?"))
     assert "white balance" in ask(tmp_path / "orange.png", "What would you fix first?")
+    assert ask(tmp_path / "orange.png", "Which cast has it? A) blue B) orange C) green D) none") == "B"
 
 
 def test_an_explanation_is_no_bare_grade_and_all_values_are_told(kept):
@@ -228,6 +213,24 @@ def test_right_is_good_and_what_is_set_aside_stays_so(kept):
     assert read_query("Gibt es Pixelfehler?").distortions == read_query("Any dead pixels?").distortions
     assert ask(noisy, "Any distrotions in the picture?").startswith("Yes: ")
     assert "find the sound in it" in ask(photo, "Is the sound quality good?")
+
+
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [("Is there noise in the shadows?", "Yes: severe gaussian noise"), ("Rauscht es in den dunklen Bereichen?", "Yes: severe gaussian noise"),
+     ("Is the contrast too harsh?", "Unable to determine: High contrast cannot"), ("Is it noise or vignetting?", "Severe gaussian noise"),
+     *((each, "Unable to determine: nothing here measures composition") for each in ("Is the composition good?",
+       "Ist das Motiv gut gewählt?", "La composition est-elle bonne ?", "¿Es buena la composición?", "Rate the outfit from 1 to 10")),
+     *((each, "Unable to determine: nothing here measures ") for each in ("Does it have vignetting?", "Hat es rote Augen?", "Is there a watermark?")),
+     *((each, "No: the quality") for each in ("Is the quality good despite the watermark?", "Is the headshot acceptable?", "Ist das Passbild gut?",
+       "¿Es buena la toma?", "La foto è buona?", "Le résultat est-il bon ?", "The photo is good?")),
+     ("What is the main problem? (1) blur (2) noise (3) blocking", "Noise (2)"), ("Can you check 1) sharpness 2) noise?", "Noise: severe"),
+     ("How strong are these? 1) noise 2) blur", "Noise: severe"), ("Has it (1) noise or (2) banding?", "Yes: severe gaussian noise"),
+     ("1) Is it sharp? 2) Is it noisy?", "Yes: no blur"), ("pass/fail?", "Fail: "), ("How large can I print it?", "It is 384 x 288 pixels; at"),
+     ("Posso stamparla 30x20 cm?", "No: that size"), ("Was it blown up?", "None of these: no pixelation"), ("Is it good enough?", "No: ")],
+)  # fmt: skip
+def test_nothing_is_praised_or_ruled_out_that_was_not_asked_about_or_not_measured(kept, query, start):
+    assert ask(kept("coffee", "gaussian noise", 4), query).startswith(start)
 
 
 @pytest.fixture(scope="module")

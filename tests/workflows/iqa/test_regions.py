@@ -75,13 +75,11 @@ def test_the_box_of_a_name(name, expected):
 @pytest.mark.parametrize(
     ("query", "answer"),
     [
-        ("Which half is noisier? A) top B) bottom C) the same", "B"),
-        ("Is the bottom half less noisy than the top half? A) yes B) no", "B"),
+        ("Which half is noisier? A) top B) bottom C) the same", "B"), ("Is the lower half noisy?", "Yes: severe gaussian noise"),
+        ("Is the bottom half less noisy than the top half? A) yes B) no", "B"), ("Is the top half noisy?", "No: no noise found in the top half"),
         ("Are the top and bottom halves equally noisy? A) yes B) no", "B"),
-        ("Is the lower half noisy?", "Yes: severe gaussian noise"),
-        ("Is the top half noisy?", "No: no noise found in the top half"),
     ],
-)
+)  # fmt: skip
 def test_questions_about_parts(tell, query, answer):
     assert tell("noisy", query)["summarizer_result"].final_answer.startswith(answer)
 
@@ -215,11 +213,10 @@ def test_the_answer_compares_the_numbers_of_all_parts(photograph, tmp_path, quer
 @pytest.mark.parametrize(
     ("query", "word"),
     [
-        ("Is the centre sharper than the corners?", "Yes"),
-        ("Are the corners sharper than the centre?", "No"),
+        ("Is the centre sharper than the corners?", "Yes"), ("Are the corners sharper than the centre?", "No"),
         ("Are the corners as sharp as the centre?", "No"),
     ],
-)
+)  # fmt: skip
 def test_all_corners_are_held_against_the_centre(photograph, ask, query, word):
     rgb = photograph("gravel")
     image = cv2.GaussianBlur(rgb, (0, 0), 3)

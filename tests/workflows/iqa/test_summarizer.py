@@ -24,13 +24,10 @@ def finding(name, severity, confidence=0.9):
 
 def state(query=OPTIONS, mode="mcq", score=2.0, **fields):
     evidence = ExecutorOutput(
-        distortion_set={"Global": ["gaussian blur"]},
-        distortion_analysis={"Global": [finding("gaussian blur", "severe")]},
-        selected_tools=["MDSI"],
-        quality_scores={"MDSI": score},
+        distortion_set={"Global": ["gaussian blur"]}, selected_tools=["MDSI"], quality_scores={"MDSI": score},
+        distortion_analysis={"Global": [finding("gaussian blur", "severe")]}, primary_tool="MDSI",
         tool_logs=[ToolLog(tool="MDSI", raw=0.44, score=score)],
-        primary_tool="MDSI",
-    )
+    )  # fmt: skip
     return {
         "query": query, "image_path": "x.png", "plan": PlannerOutput(answer_mode=mode, reference_mode=FULL),
         "executor_evidence": evidence, **fields,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.features import measure
@@ -66,6 +67,33 @@ def test_a_photograph_without_any_edge_left_is_blurred_with_a_modest_confidence(
     assert ask("Is it blurry?", blurred).final_answer.startswith("Yes: extreme gaussian blur (50% sure)")
     assert ask("Is it sharp?", blurred).final_answer.startswith("No: extreme gaussian blur (50% sure)")
     assert ask(CHOICE, blurred).final_answer == "B"
+
+
+def test_a_named_fault_is_not_ruled_out_where_detection_cannot_tell(ask, photograph):
+    rgb = photograph("chelsea").astype(np.float32)
+    low, high = np.percentile(rgb @ [0.299, 0.587, 0.114], [1, 99])
+    pale = (rgb * 115 / (high - low) + 60).astype(np.uint8)
+    for query in ("Is it washed out?", "Keep only if it has enough contrast?", "How is the contrast?"):
+        assert ask(query, pale).final_answer.startswith(UNABLE), query
+    page = np.tile(np.linspace(245, 235, 300, dtype=np.uint8)[:, None, None], (1, 400, 3))
+    assert ask("Is it overexposed?", page).final_answer.startswith("No: no overexposure"), "bright by itself"
+
+
+def test_a_coder_without_measured_traces_is_not_ruled_out_by_a_small_file(tmp_path, photograph):
+    for quality, start in ((3, (UNABLE, "Yes")), (20, UNABLE), (95, "No: no compression")):
+        Image.fromarray(photograph("coffee")).save(tmp_path / "cat.webp", quality=quality)
+        said = run_pipeline("Is the compression visible?", tmp_path / "cat.webp")["summarizer_result"].final_answer
+        assert said.startswith(start)
+
+
+def test_a_sky_may_be_banded_above_a_town_and_a_few_colours_are_a_drawing(photograph):
+    sky = np.linspace(60, 200, 300)[:, None, None] * np.array([0.6, 0.8, 1.1]) + np.zeros((1, 512, 1))
+    for step in (12, 1):
+        scene = np.concatenate([(sky // step * step).astype(np.uint8), photograph("astronaut")[:150]])
+        assert (step > 1) is any(item.type == "banding" for item in detect(measure(scene)).findings)
+    drawing = np.full((300, 400, 3), 255, np.uint8)
+    cv2.circle(drawing, (120, 120), 70, (230, 60, 60), -1)
+    assert all(item.confidence < 0.6 for item in detect(measure(drawing)).findings)
 
 
 def test_a_small_crop_may_lie_within_a_wall():

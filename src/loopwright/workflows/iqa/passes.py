@@ -15,14 +15,14 @@ from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
 from loopwright.workflows.iqa.config import ToolsSection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
-from loopwright.workflows.iqa.measuring.detection_blind import VISIBLE_QUALITY
+from loopwright.workflows.iqa.measuring.detection_blind import SIGNS, Doubt
 from loopwright.workflows.iqa.measuring.detection_paired import misplaced
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
 from loopwright.workflows.iqa.measuring.softness import Softness, soft_part, softened
 from loopwright.workflows.iqa.schemas import GLOBAL, Box, DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
-from loopwright.workflows.iqa.sources.file_facts import coder_quality
+from loopwright.workflows.iqa.sources.file_facts import coded_tightly, coder_quality
 from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
@@ -60,7 +60,7 @@ class Pass:
     @cached_property
     def features(self) -> ImageFeatures:
         """What the part shows by itself."""
-        return self._as_coded(measure(self.image.rgb), VISIBLE_QUALITY)
+        return self._as_coded(measure(self.image.rgb), SIGNS.visible_quality)
 
     @cached_property
     def pair(self) -> PairFeatures | None:
@@ -86,8 +86,11 @@ class Pass:
             found = of_a_part(found)
         if self.pair is None and self.softness is not None and not found.softened:
             soft = softened(self.features, self.softness)
-            return found if soft is None else dataclasses.replace(found, findings=[*found.findings, soft])
-        return found
+            found = found if soft is None else dataclasses.replace(found, findings=[*found.findings, soft])
+        coded = any(kind_of(finding.type) is Distortion.COMPRESSION for finding in found.findings)
+        why = "" if coded or self.reference is not None else coded_tightly(self.image.path)
+        doubts = [Doubt((Distortion.COMPRESSION,), why)] if why else []
+        return dataclasses.replace(found, doubts=[*found.doubts, *doubts])
 
     @cached_property
     def softness(self) -> Softness | None:
@@ -102,7 +105,8 @@ class Pass:
             evidence.identical = np.array_equal(self.image.rgb, self.reference.rgb)
         found = self._attempt("detection", self._detect) if flags.distortion_detection else None
         if found is not None:
-            evidence.undecided = [*dict.fromkeys(kind.value for doubt in self.detection.doubts for kind in doubt.kinds)]
+            open_ = (name for doubt in self.detection.doubts for name in doubt.about)
+            evidence.undecided = [*dict.fromkeys(kind_of(name).value for name in open_)]
         names = self._named() if found is None else list(dict.fromkeys([*self._named(), *found]))
         # Where detection failed, what the plan only names must not pass for what was detected.
         if found is not None or (names and not flags.distortion_detection):

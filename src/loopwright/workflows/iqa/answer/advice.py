@@ -46,6 +46,8 @@ def advise(question: Question, facts: Facts) -> str:
         return _held(question, found, facts)
     guessed = [] if found or question.terms else [item for _, item in facts.present][:1]
     worst = (found or guessed or [None])[0]
+    if worst is None and (untold := facts.untold(question.names)):
+        return f"{UNABLE}: {untold}."
     if worst is None:
         needed = "No: nothing was found that would need it."
         return needed if question.yes_no else f"Nothing is needed: no {spoken_names(question.names)} was found."
@@ -101,8 +103,8 @@ def _held(question: Question, found: list[DistortionFinding], facts: Facts) -> s
         limit = remedy_for(fitting[0]).limit
         much = "Yes" if fitting[0].severity >= Severity.MODERATE or question.rescue else "Yes, a little"
         return f"{much}: {done} would help against {listed(fitting[:1], facts)}, though {limit}."
-    if not facts.covers((wanted,)):
-        return f"{UNABLE}: {facts.abstained or 'nothing was measured that the question is about'}."
+    if untold := facts.untold((wanted,)):
+        return f"{UNABLE}: {untold}."
     if kind_of(wanted) is Distortion.BLURS and mostly_soft(facts.evidence.notes):
         return not_blurred(facts)
     beside = f" It has {listed(found[:2], facts)}, against which {done} does nothing." if found else ""

@@ -66,13 +66,16 @@ def answer(
     Returns:
         The answer; whether a replan is needed is not decided here (see `planning.replanning`).
     """
-    if plan.query_type is QueryType.OTHER:
-        return SummarizerOutput(final_answer=OTHER_ANSWER, quality_reasoning="The question is not about image quality.")
     reading = read_query(query)
+    if plan.query_type is QueryType.OTHER:
+        final = " ".join(filter(None, map(_not_measured, reading.questions))) or OTHER_ANSWER
+        return SummarizerOutput(final_answer=final, quality_reasoning="It is not about what is measured here.")
     facts = _facts(plan, evidence)
     if plan.answer_mode is AnswerMode.MCQ:
         letter, why = _choice(reading, facts)
-        return _result(letter or UNABLE, facts, why)
+        # A number alone would pass for a score.
+        shown = f"{capital(reading.options[letter])} ({letter})" if letter and letter.isdigit() else letter
+        return _result(shown or UNABLE, facts, why)
     questions = questions or reading.questions
     if plan.answer_mode is AnswerMode.SCORING is not reading.answer_mode:
         # Whoever planned took it for a wish for a score.
@@ -87,9 +90,16 @@ def answer(
     return result
 
 
+def _not_measured(question: Question) -> str:
+    """What nothing here measures of what a question asks; empty if it asks for none."""
+    return f"{UNABLE}: nothing here measures {' or '.join(question.unmeasured)}." if question.unmeasured else ""
+
+
 def answer_one(question: Question, facts: Facts) -> str:
     """Answer one question in one or two sentences; empty for what is to be declined beside others."""
     scopes = scopes_of(facts.evidence)
+    if question.operation is Operation.DECLINE:
+        return _not_measured(question)
     if question.operation is Operation.COMPARE and len(scopes) > 1:
         return compare_parts(question, facts)
     tell_of = _ANSWERS.get(question.operation)
@@ -99,7 +109,8 @@ def answer_one(question: Question, facts: Facts) -> str:
         return tell_of(question, facts)
     own = [scope for scope in scopes if scope in (*question.places, *question.objects)] or scopes
     if len(scopes) < 2:
-        return f"{_with_size(tell_of(question, facts), question, facts)}{_about_all(question, facts)}"
+        beside = f" Nothing here measures {' or '.join(question.unmeasured)}." if question.unmeasured else ""
+        return f"{_with_size(tell_of(question, facts), question, facts)}{_about_all(question, facts)}{beside}"
     parts = [(scope, _facts(facts.plan, facts.evidence.on(scope))) for scope in own]
     return " ".join(f"{capital(scope_words(scope))}: {_of_part(question, tell_of, part)}" for scope, part in parts)
 
@@ -220,15 +231,15 @@ def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, 
         return not absent, ("by its number alone, " if worst.confidence < _GUESS else "") + listed_there(found, facts)
     if any(closeness(term.name, name) > 0 for name in facts.unanalysed):
         return not absent, f"{in_words(term.name)} {where(facts)}"
-    if not facts.covers((term.name,)):
-        about = (in_words(term.name).casefold(), "needs at least")
-        doubt = next((note for note in facts.evidence.notes if any(word in note.casefold() for word in about)), "")
-        return None, doubt or "nothing was measured that the question is about"
+    if untold := facts.untold((term.name,)):
+        return None, untold
     return absent, none_found((term.name,), facts).rstrip(".")
 
 
 def none_found(names: Sequence[str], facts: Facts) -> str:
-    """That there is none of some distortions; of an image that is soft in part, where."""
+    """That there is none of some distortions, or why that cannot be told; of an image that is soft in part, where."""
+    if untold := facts.untold(names):
+        return f"{UNABLE}: {untold}."
     soft = not_blurred(facts) if Distortion.BLURS in map(kind_of, names) else ""
     return soft[:1].lower() + soft[1:] or f"no {spoken_names(names)} found {where(facts)}."
 
@@ -249,7 +260,8 @@ def _decide_all(question: Question, facts: Facts) -> str:
     score = facts.score
     told = f" Found: {listed(found[:3], facts)}." if found else ""
     # A score beside a reference has seen what is severe.
-    spoilt = compare(facts) is None and any(item.severity >= Severity.SEVERE for item in found)
+    enough = re.search(r"\b(?:enough|genug|assez|suffi\w+|abbastanza|suficien\w+)\b", question.text)
+    spoilt = (compare(facts) is None or enough) and any(item.severity >= Severity.SEVERE for item in found)
     level = re.search(r"\b(?:bad|poor|terrible|awful|low|schlecht|mauvaise?|mala)\b", question.text)
     if not question.good and level and score is not None:
         bad = score.value < 2.5 or spoilt
@@ -268,7 +280,7 @@ def _decide_all(question: Question, facts: Facts) -> str:
     if score is None:
         return what_is_wrong(facts, question)
     strict = re.search(r"\b(?:good|great|high|excellent|perfect|flawless|sehr gut|gute?|bonne|buena)\b", question.text)
-    well = score.value >= (3.5 if strict else 2.5) and not spoilt
+    well = score.value >= (3.5 if strict and not enough else 2.5) and not spoilt
     given = f"the quality is {score.level.lower()} ({score.value:.1f} of 5)"
     return f"{'Yes' if well else 'No'}: {given} {where(facts)}.{told}"
 
@@ -315,7 +327,7 @@ def _degree(question: Question, facts: Facts) -> str:
         if not found and facts.score is not None:
             return f"Not bad: no distortion found {where(facts)}; the quality is {facts.score.level.lower()}."
     if severity is None:
-        return f"{UNABLE}: nothing was measured about it."
+        return f"{UNABLE}: {facts.untold(question.names) or 'nothing was measured about it'}."
     number = bool(re.search(r"\bhow (?:many|much|long|wide)\b|percent|\bexact|\bvalue\b|%", question.text))
     said = f"{listed_there(found, facts, number=number)}." if found and severity is not Severity.NONE else ""
     if question.yes_no and len(question.severities) == 1:
@@ -507,8 +519,8 @@ def _more_of(question: Question, facts: Facts) -> str:
     # "Did the colours change?" asks for more than their strength.
     found = found or [item for _, item in facts.matching(question.names) if changed]
     if not found:
-        if not facts.covers(question.names):
-            return f"{UNABLE}: nothing was measured that the question is about."
+        if untold := facts.untold(question.names):
+            return f"{UNABLE}: {untold}."
         alike = question.sought == "equal" or question.at_least
         word = "About the same" if not question.yes_no else "Yes" if alike else "No"
         return f"{word}: no difference of {' or '.join(asked)} was found; the reference is taken as pristine."
@@ -560,6 +572,8 @@ def _curate(question: Question, facts: Facts) -> str:
     if question.terms:
         found = [item for term in question.terms for _, item in facts.matching((term.name,))]
         # What is severe is told as there by its number alone, so it counts here as well.
+        if not found and (untold := facts.untold(question.names)):
+            return f"{UNABLE}: {untold}."
         slight = [item for item in found if item.confidence >= _GUESS or item.severity >= Severity.SEVERE]
         against = [item for item in slight if item.severity >= Severity.MODERATE or item.confidence >= 0.9]
         passes = not against

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
+from loopwright.workflows.iqa.answer.wording import hue_apart, hue_named, opposes
 from loopwright.workflows.iqa.distortions import Severity, kind_of, severity_named
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
@@ -29,7 +30,8 @@ _CANNOT_TELL = re.compile(
     r"none of (the|these|those)|neither|unknown)\b|^\W*(none|other|n/?a)\W*$"
 )
 _NOTHING = re.compile(
-    r"^\W*(none|nothing|no (visible |obvious )?(distortions?|art[ie]facts?|problems?|issues?|degradations?))\W*$"
+    r"^\W*((?:none|nothing|nichts|keins|rien|aucun|nada|ningun[oa]|niente|nessun[oa])( (of|davon|de)\b.*)?"
+    r"|no (visible |obvious )?(distortions?|art[ie]facts?|problems?|issues?|degradations?))\W*$"
 )
 _NEGATED = re.compile(r"\b(no|not|without|never|less|free (of|from))\b|n't\b|\bfree\W*$|-free\b")
 _NONE_OF = r"\b(?:with(?:out| no)|(?<!with )no|free (?:of|from))\b"
@@ -57,7 +59,7 @@ _ABSENT_ONE = re.compile(
     r"|\bnot (?:present|there|visible|found)\b"
 )
 _WEAKEST = re.compile(r"\b(least|weakest|lowest|mildest)\b", re.IGNORECASE)
-_LETTER = re.compile(r"^\W*(?:(?:option|answer|choice)\s*:?\s*)?\(?\s*([A-Za-z])\s*(?:[).:,]|$)", re.IGNORECASE)
+_LETTER = re.compile(r"^\W*(?:(?:option|answer|choice)\s*:?\s*)?\(?\s*([A-Za-z1-9])\s*(?:[).:,]|$)", re.IGNORECASE)
 
 
 class _Support(NamedTuple):
@@ -137,6 +139,10 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
     strong = severity_named(text)
     if strong is not None and (_ABOUT_STRENGTH.search(asked) or topic):
         return _Support(_strength(strong, facts.severity(topic)))
+    if hue_named(text) and any(closeness(name, "color cast") > 0 for name in topic):
+        casts = [item for _, item in facts.matching(topic) if not opposes(text, "", item)]
+        near = max((1 - hue_apart(text, item) / 180 for item in casts), default=0.0)
+        return _Support(near if near or facts.covers(topic) else None, of_distortions=True)
     if levels := _levels(text, asked):
         return _Support(_level(levels, topic, facts))
     parts = [_distortions(part, alone=False) for part in _parts(text)]

@@ -1,11 +1,12 @@
 """The evidence, read once for every answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from loopwright.workflows.iqa.answer.fusion import QualityScore, level_of
 from loopwright.workflows.iqa.answer.parts import scopes_of
-from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, kind_of
+from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, in_words, kind_of
 from loopwright.workflows.iqa.measuring.detection import is_sure
 from loopwright.workflows.iqa.measuring.severity import closeness, nearness, strength
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ReferenceMode
@@ -105,6 +106,15 @@ class Facts:
         if self.plan.plan.distortion_detection and self.evidence.distortion_set and not self._open(wanted):
             return True
         return bool(names) and any(item.type in wanted or kind_of(item.type) in wanted for _, item in self.analysed)
+
+    def untold(self, names: Sequence[str]) -> str:
+        """Why it cannot be told whether there is any of some distortions, if none was found; empty if it can."""
+        if self.covers((*names,)):
+            return ""
+        about = (*(in_words(name).casefold() for name in names), "needs at least")
+        said = (note for note in self.evidence.notes if not note.startswith(ABSTAINED))
+        notes = (note for note in said if any(word in note.casefold() for word in about))
+        return next(notes, self.abstained or "nothing was measured that the question is about").rstrip(".")
 
     def _open(self, names: frozenset[str]) -> bool:
         """Whether detection left some of these names undecided; an abstention that names no kinds is about them all."""

@@ -56,9 +56,18 @@ def _apart(hue: float, other: float) -> float:
 
 def opposes(word: str, text: str, item: DistortionFinding) -> bool:
     """Whether a word, or the one before it, names other colours than a cast leads to: "too warm" if it is bluish."""
-    hue, words = _hue(item), f"{text.partition(word)[0].split(' ')[-2:-1]}{word}"
-    said = next((angle for name, angle in _HUES.items() if name in words), None)
-    return hue is not None and said is not None and _apart(hue, said) > _OTHER_HUE
+    return hue_apart(f"{text.partition(word)[0].split(' ')[-2:-1]}{word}", item) > _OTHER_HUE
+
+
+def hue_apart(text: str, item: DistortionFinding) -> float:
+    """How far a cast leads from the colour that a text names, degrees; 0 where there is no cast or no colour."""
+    hue, said = _hue(item), hue_named(text)
+    return 0.0 if hue is None or said is None else _apart(hue, said)
+
+
+def hue_named(text: str) -> int | None:
+    """The hue of the first colour that a text names, degrees of CIELAB."""
+    return next((angle for name, angle in _HUES.items() if name in text), None)
 
 
 _HUES = {

@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import json
+import logging
 import os
 import re
 import unicodedata
@@ -33,6 +34,8 @@ from loopwright.workflows.api import LONGEST_TEXT
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.schemas import NonEmpty
 from loopwright.workflows.iqa.sources.images import NO_PICTURES
+
+logger = logging.getLogger("loopwright.iqa")
 
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Side = Annotated[int, Field(ge=1, strict=True)]
@@ -143,13 +146,19 @@ def extensions() -> frozenset[str]:
 def read_folder(folder: Path, query: str) -> list[Sample]:
     """One sample for each image below a folder, in order of their paths.
 
-    Files and folders whose names begin with a dot are left out. A link to a folder is followed unless that folder is
+    Files and folders whose names begin with a dot are left out, and so are files of other endings, which a warning
+    counts. A link to a folder is followed unless that folder is
     read anyway, so that a loop of links ends and no image comes twice through folders.
 
     Raises:
         InputError: If a folder cannot be read, or there is no image.
     """
-    paths = sorted(_walk(folder))
+    walked = _walk(folder)
+    paths = sorted(path for path in walked if _ending(path) in extensions())
+    others = Counter(_ending(path) or "no ending" for path in walked if _ending(path) not in extensions())
+    if others:
+        told = ", ".join(f"{count:,} with {ending}" for ending, count in sorted(others.items()))
+        logger.warning("left out, as no images by their endings: %s; develop a camera's raw files first", told)
     if not paths:
         raise InputError(
             f"there is no image in {str(folder)!r}; files with these endings count: {' '.join(sorted(extensions()))}"
@@ -158,7 +167,12 @@ def read_folder(folder: Path, query: str) -> list[Sample]:
     return [Sample.model_construct(image_path=path, query=query, sample_id=path) for path in paths]
 
 
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
+
+
 def _walk(folder: Path) -> list[str]:
+    """The paths of all files below a folder."""
     found: list[str] = []
     seen: set[tuple[int, int]] = set()
     # Links wait until every real folder has been read: what lies below both is named by its own path.
@@ -172,8 +186,7 @@ def _walk(folder: Path) -> list[str]:
             seen.add((status.st_dev, status.st_ino))
             inner[:] = sorted(name for name in inner if not name.startswith("."))
             starts += [Path(here, name) for name in inner if os.path.islink(os.path.join(here, name))]
-            images = (name for name in files if os.path.splitext(name)[1].lower() in extensions())
-            found += [Path(here, name).relative_to(folder).as_posix() for name in images if not name.startswith(".")]
+            found += [Path(here, name).relative_to(folder).as_posix() for name in files if not name.startswith(".")]
     return found
 
 

@@ -4,16 +4,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
-from loopwright.workflows.iqa.measuring.detection_blind import Doubt, blind_candidates, doubts, unmeasured
+from loopwright.workflows.iqa.measuring.detection_blind import SIGNS, Doubt, blind_candidates, doubts, unmeasured
 from loopwright.workflows.iqa.measuring.detection_paired import paired_candidates, uneven, unexplained
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
-from loopwright.workflows.iqa.measuring.severity import BESIDE, SAME_THING, assess, nearness, strength, subject_of
+from loopwright.workflows.iqa.measuring.severity import (
+    BESIDE,
+    SAME_THING,
+    assess,
+    closeness,
+    nearness,
+    strength,
+    subject_of,
+)
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 SURE = 0.6
 """Confidence from which a type counts as stated; below, it is a guess that names its doubt."""
-GRAINED = 0.85
-"""Confidence in noise, from the image alone, from which a reference does not make a coder's loss of it."""
 
 
 def is_sure(finding: DistortionFinding) -> bool:
@@ -51,7 +57,7 @@ def detect(features: ImageFeatures, pair: PairFeatures | None = None) -> Detecti
         The findings, each with at least slight severity, and an abstention where neither a finding nor "clean" is safe.
     """
     signs = blind_candidates(features)
-    grained = any(sign.type == "gaussian noise" and sign.confidence >= GRAINED for sign in signs)
+    grained = any(sign.type == "gaussian noise" and sign.confidence >= SIGNS.grained for sign in signs)
     candidates = signs if pair is None else paired_candidates(pair, grained=grained)
     findings = [
         assess(item.type, features, pair, confidence=round(item.confidence, 3), why=item.why) for item in candidates
@@ -72,16 +78,12 @@ def of_a_part(found: Detection) -> Detection:
     """What was found in a part that was cut out: a wall or a sky by itself has few tones and one colour, rightly."""
     scene = (Distortion.CONTRAST, Distortion.COLOR)
     findings = [
-        item.model_copy(update={"confidence": min(item.confidence, UNSTATED)}) if kind_of(item.type) in scene else item
+        item.model_copy(update={"confidence": min(item.confidence, SIGNS.unstated)})
+        if kind_of(item.type) in scene
+        else item
         for item in found.findings
     ]
     return replace(found, findings=findings)
-
-
-_BY_SIGNS = (Distortion.BLURS, Distortion.SHARPNESS, Distortion.COLOR)
-"""The kinds whose signs a scene may hide or bring about."""
-UNSTATED = 0.4
-"""Confidence in a distortion that its number alone speaks for, without the detector's other signs."""
 
 
 def analyse(
@@ -111,15 +113,16 @@ def analyse(
 
 
 def _measured(name: str, detection: Detection, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
-    finding = assess(name, features, pair, confidence=UNSTATED)
-    # What cannot be told must not pass for absent.
-    open_ = doubts(features, []) if pair is None and kind_of(name) in _BY_SIGNS else []
-    doubt = next((each.why for each in open_ if kind_of(name) in each.kinds), "")
-    if doubt and finding.severity is Severity.NONE and not detection.softened:
+    finding = assess(name, features, pair, confidence=SIGNS.unstated)
+    # What cannot be told must pass neither for absent nor for there.
+    softened = detection.softened and kind_of(name) in (Distortion.BLURS, Distortion.SHARPNESS)
+    open_ = [] if pair is not None or softened else [*detection.doubts, *doubts(features, [])]
+    doubt = next((each.why for each in open_ if any(closeness(name, other) > 0 for other in each.about)), "")
+    if doubt:
         said = f"{subject_of(name)}: {doubt}"
         return finding.model_copy(update={"explanation": said, "measured": {}})
     if finding.severity is Severity.NONE:
-        return finding.model_copy(update={"confidence": 1 - UNSTATED})
+        return finding.model_copy(update={"confidence": 1 - SIGNS.unstated})
     # What the detector only guesses at explains nothing away.
     known = pair is not None and detection.abstained is None
     explained_otherwise = known or any(found.confidence >= SURE for found in detection.findings)
@@ -128,5 +131,5 @@ def _measured(name: str, detection: Detection, features: ImageFeatures, pair: Pa
     other = f"; what was measured is put down to {in_words(detection.findings[0].type)}" if detection.findings else ""
     number = finding.explanation.partition(": ")[2].rstrip(".")
     said = f"{subject_of(name)} was not found: {number}, which alone does not suffice{other}."
-    changes = {"severity": Severity.NONE, "confidence": 1 - UNSTATED, "explanation": said}
+    changes = {"severity": Severity.NONE, "confidence": 1 - SIGNS.unstated, "explanation": said}
     return finding.model_copy(update=changes)

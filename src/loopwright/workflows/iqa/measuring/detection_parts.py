@@ -10,45 +10,19 @@ from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, detect
-from loopwright.workflows.iqa.measuring.detection_blind import REPEATED, noise_signs
-from loopwright.workflows.iqa.measuring.detection_paired import LOST_DETAIL, OTHER_SHAPES, SAME_RMS
+from loopwright.workflows.iqa.measuring.detection_blind import SIGNS, noise_signs
+from loopwright.workflows.iqa.measuring.detection_paired import CAUSES
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure_pair
 from loopwright.workflows.iqa.measuring.features.grain import CELLS, fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import LONG_SIDE, SMALLEST, block_means, quantiles
+from loopwright.workflows.iqa.measuring.limits import Limits
 from loopwright.workflows.iqa.measuring.severity import assess, strength
 from loopwright.workflows.iqa.measuring.whereabouts import Fractions, place_words
 from loopwright.workflows.iqa.schemas import Box, DistortionFinding
 
-CELL = 16
-"""Side of the cells that are compared, pixels; a multiple of it for images beyond `LONG_SIDE`."""
-CHANGED = 1.0
-"""Root mean square of a cell's error from which it is changed, grey levels."""
-ABOVE_REST = 3.0
-"""How far a changed cell's error must exceed that of the least changed fifth of the cells that can tell."""
-TELLING = 2.0
-"""Fine detail of the reference from which no distortion leaves a cell as it was, grey levels."""
-AS_IT_WAS = 0.75
-"""Share of the telling cells that a change of a few places leaves as they were; none of fourteen distortions does."""
-FILLED = 0.75
-"""Share of the telling cells of a box that must be changed: the calm ones in between are then part of it."""
-STRAY = 0.05
-"""Share of the telling cells outside of the boxes that may be changed."""
-LARGEST = 0.85
-"""Share of the area from which a change concerns the image as a whole."""
-UNSEEN = 2.0
-"""Error of the rest up to which it may be taken as unchanged, grey levels. An evenly distorted image has more, 2.5 and
-up at the lowest levels of fourteen distortions of twenty photographs, and its busy places are no parts."""
-HARDLY_SEEN = 4.5
-"""Error of the rest that a large part may stand out from, grey levels: JPEG of quality 90 to 97 leaves 2 to 4."""
-LARGE = 0.08
-"""Share of the area from which a part is large."""
-SMALLEST_SHARE = 0.004
-"""Share of the area below which a change is no part, but a speck."""
-MOST_PARTS = 4
-"""More parts than this are a pattern."""
-FAINT = 0.25
-"""A border row or column belongs to a part if its error exceeds this share of the part's median."""
+PARTS = Limits("parts")
+"""From and up to which numbers a part counts as changed."""
 
 
 class ChangedPart(NamedTuple):
@@ -71,31 +45,31 @@ def changed_parts(rgb: Rgb, reference: Rgb) -> tuple[list[ChangedPart], float] |
         the images are the same, differ as a whole, or differ in no compact part.
     """
     height, width = rgb.shape[:2]
-    side = CELL * -(-max(height, width) // LONG_SIDE)
+    side = int(PARTS.cell) * -(-max(height, width) // LONG_SIDE)
     if min(height, width) < 4 * side:
         return None
     error, detail = _cells(rgb, reference, side)
-    telling = detail >= TELLING
+    telling = detail >= PARTS.telling
     if np.count_nonzero(telling) < 8:
         return None
     # Without this, the busiest places of an evenly distorted image would be a part.
-    changed = error > max(CHANGED, ABOVE_REST * quantiles(error[telling], [0.2])[0])
+    changed = error > max(PARTS.changed, PARTS.above_rest * quantiles(error[telling], [0.2])[0])
     boxes = _boxes(changed, telling)
     outside = np.ones(error.shape, bool)
     for left, top, columns, rows in boxes:
         outside[top : top + rows, left : left + columns] = False
     # Whatever is changed has to lie in the boxes, and enough that would have changed has to lie outside.
     witnesses = outside & telling
-    if not boxes or outside.mean() < 1 - LARGEST or np.count_nonzero(witnesses) < 0.1 * np.count_nonzero(telling):
+    if not boxes or outside.mean() < 1 - PARTS.largest or np.count_nonzero(witnesses) < 0.1 * np.count_nonzero(telling):
         return None
-    if np.count_nonzero(changed & witnesses) > STRAY * np.count_nonzero(witnesses):
+    if np.count_nonzero(changed & witnesses) > PARTS.stray * np.count_nonzero(witnesses):
         return None
     rest = float(np.sqrt((error[outside] ** 2).mean()))
-    if rest > HARDLY_SEEN:
+    if rest > PARTS.hardly_seen:
         return None
     found = [_exact(rgb, reference, _in_pixels(box, error.shape, side, width, height), rest) for box in boxes]
     parts = [ChangedPart(box, box[2] * box[3] / (width * height)) for box in found if min(box[2:]) >= SMALLEST]
-    least = SMALLEST_SHARE if rest <= UNSEEN else LARGE
+    least = PARTS.smallest_share if rest <= PARTS.unseen else PARTS.large
     parts = sorted((part for part in parts if part.share >= least), key=lambda part: -part.share)
     return (parts, rest) if parts else None
 
@@ -122,7 +96,7 @@ def _boxes(changed: NDArray[np.bool_], telling: NDArray[np.bool_]) -> list[Box]:
     # A calm stretch in the middle of a change stays as it was; a single cell is chance.
     closed = cv2.morphologyEx(np.pad(mask, 2), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))[2:-2, 2:-2]
     _, _, stats, _ = cv2.connectedComponentsWithStats(closed, connectivity=8)
-    large = [stat for stat in stats[1:] if stat[cv2.CC_STAT_AREA] >= max(3, SMALLEST_SHARE * mask.size)]
+    large = [stat for stat in stats[1:] if stat[cv2.CC_STAT_AREA] >= max(3, PARTS.smallest_share * mask.size)]
     if not large:
         return []
     boxes: list[Box] = [(int(x), int(y), int(w), int(h)) for x, y, w, h, _ in large]
@@ -132,7 +106,7 @@ def _boxes(changed: NDArray[np.bool_], telling: NDArray[np.bool_]) -> list[Box]:
     if _filled(together, changed, telling):
         return [together]
     boxes = [box for box in boxes if _filled(box, changed, telling)]
-    return boxes if len(boxes) <= MOST_PARTS else []
+    return boxes if len(boxes) <= PARTS.most_parts else []
 
 
 def _filled(box: Box, changed: NDArray[np.bool_], telling: NDArray[np.bool_]) -> bool:
@@ -140,7 +114,7 @@ def _filled(box: Box, changed: NDArray[np.bool_], telling: NDArray[np.bool_]) ->
     inside = (slice(top, top + rows), slice(left, left + columns))
     # Where nothing of the box could tell, what changed speaks for itself.
     speaking = changed[inside] | telling[inside]
-    return bool(speaking.any()) and float(changed[inside][speaking].mean()) >= FILLED
+    return bool(speaking.any()) and float(changed[inside][speaking].mean()) >= PARTS.filled
 
 
 def _in_pixels(box: Box, shape: tuple[int, ...], side: int, width: int, height: int) -> Box:
@@ -165,14 +139,12 @@ def _exact(rgb: Rgb, reference: Rgb, box: Box, rest: float) -> Box:
 def _span(profile: NDArray[np.float32], rest: float) -> tuple[int, int]:
     """Where a profile first and last exceeds its faint borders: start and length."""
     # The larger of three channels' errors is a little above their root mean square.
-    places = np.flatnonzero(profile > FAINT * float(np.median(profile)) + 1.2 * rest)
+    places = np.flatnonzero(profile > PARTS.faint * float(np.median(profile)) + 1.2 * rest)
     return (int(places[0]), int(places[-1] - places[0]) + 1) if len(places) else (0, len(profile))
 
 
 EDITED = "a few places changed while the rest stayed as it was, as where something was pasted or painted over"
 """How an image differs from its reference that shows something else in a place."""
-ROOM = 64
-"""Shorter side of a rectangle beside the parts from which it can speak for the rest, pixels."""
 _PLACE = ("part_left", "part_top", "part_width", "part_height")
 
 
@@ -199,7 +171,7 @@ def detect_in_parts(
     local = sorted({item.type: item for item in ordered}.values(), key=strength, reverse=True)
     if not local and not edited:
         return _unless_edited(whole, rgb, reference)
-    if rest >= SAME_RMS:
+    if rest >= CAUSES.same_rms:
         beside = _beside(parts, rgb.shape[1], rgb.shape[0])
         same = [] if beside is None else _of_part(beside, rgb, reference, features)
         if same and local and kind_of(same[0].type) is kind_of(local[0].type):
@@ -210,11 +182,11 @@ def detect_in_parts(
 
 def _unless_edited(whole: Detection, rgb: Rgb, reference: Rgb) -> Detection:
     """Without a cause where detail stayed as it was nearly everywhere; specks alone leave most cells as they were."""
-    if not whole.findings or whole.findings[0].type == "impulse noise" or min(rgb.shape[:2]) < CELL:
+    if not whole.findings or whole.findings[0].type == "impulse noise" or min(rgb.shape[:2]) < PARTS.cell:
         return whole
-    error, detail = _cells(rgb, reference, CELL * -(-max(rgb.shape[:2]) // LONG_SIDE))
-    same = error[detail >= TELLING] < CHANGED
-    if not same.size or same.mean() < AS_IT_WAS:
+    error, detail = _cells(rgb, reference, int(PARTS.cell) * -(-max(rgb.shape[:2]) // LONG_SIDE))
+    same = error[detail >= PARTS.telling] < PARTS.changed
+    if not same.size or same.mean() < PARTS.as_it_was:
         return whole
     return Detection(otherwise=EDITED)
 
@@ -254,7 +226,11 @@ def _of_part(part: ChangedPart, rgb: Rgb, reference: Rgb, features: ImageFeature
     left, top, width, height = part.box
     inside = (slice(top, top + height), slice(left, left + width))
     pair = measure_pair(rgb[inside].copy(), reference[inside].copy())
-    if pair.kept_shapes < OTHER_SHAPES and pair.detail_gain < LOST_DETAIL and pair.pixel_size_gain <= REPEATED:
+    if (
+        pair.kept_shapes < CAUSES.other_shapes
+        and pair.detail_gain < CAUSES.lost_detail
+        and pair.pixel_size_gain <= SIGNS.repeated
+    ):
         return None
     return [_placed(finding, part, rgb.shape[1], rgb.shape[0]) for finding in detect(features, pair).findings]
 
@@ -281,5 +257,5 @@ def _beside(parts: Sequence[ChangedPart], width: int, height: int) -> ChangedPar
         (0, 0, width, top),
         (0, bottom, width, height - bottom),
     ]
-    box = max((box for box in around if min(box[2:]) >= ROOM), key=lambda box: box[2] * box[3], default=None)
+    box = max((box for box in around if min(box[2:]) >= PARTS.room), key=lambda box: box[2] * box[3], default=None)
     return None if box is None else ChangedPart(box, box[2] * box[3] / (width * height))

@@ -13,6 +13,7 @@ from typing import Any
 from loopwright.config import shipped
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, in_words, kind_of, parse_distortion
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
+from loopwright.workflows.iqa.measuring.limits import Limits
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 
@@ -64,21 +65,16 @@ PAIRED = {name: Gauge(**each) for name, each in _GAUGES["paired"].items()}
 VEIL, CHANNEL_SHIFT = Gauge(**_GAUGES["veil"]), Gauge(**_GAUGES["channel_shift"])
 NOT_WITHOUT_REFERENCE = Gauge("it shows only beside a reference", "", (1, 2, 3, 4))
 
-NATURAL_SIDE = 256
-"""Shorter side from which the absence of every edge says something, pixels; a small crop may lie within a wall."""
-CONTENT = 6.0
-"""`tone_variation` from which there is content. Of 4,800 quarters of real photographs, 33 have no edge: skies, walls
-and backgrounds with at most 4.0. Photographs blurred by 20 pixels have 10 to 37, pure textures 4."""
+VEILED = Limits("veiled")
+"""From which numbers an image with content shows nothing sharp."""
 BESIDE = "against the reference"
 """How an explanation says that its number is from a comparison."""
-VEILED = 8.0
-"""`least_blur` from which nothing is sharp: 15 to 27 pixels after a blur by 20, below 6 in 99 % of photographs."""
 
 
 def is_veiled(features: ImageFeatures) -> bool:
     """Whether an image has content, more than a sky or a wall, and yet no slope that a sharp thing would show."""
-    large = min(features.width, features.height) >= NATURAL_SIDE
-    return large and features.tone_variation > CONTENT and features.least_blur > VEILED
+    large = min(features.width, features.height) >= VEILED.side
+    return large and features.tone_variation > VEILED.content and features.least_blur > VEILED.blur
 
 
 def assess(

@@ -78,6 +78,8 @@ class Question(BaseModel):
     """Degrees that it offers or asks about."""
     places: tuple[str, ...] = ()
     """The parts of the image that it is about."""
+    unmeasured: tuple[str, ...] = ()
+    """What it wants to know that nothing here measures, though it is known by name."""
     objects: tuple[str, ...] = ()
     """The things in the picture that it is about."""
     sought: Literal["more", "less", "equal"] | None = None

@@ -46,11 +46,12 @@ def _spoken(text: str) -> str:
 
 
 def _content(text: str) -> bool:
-    about = ("faults", "praise", "topics", "bad", "good", "scales", "rate", "remedies", "advice", "facts", "metrics")
-    if spans_of("reference", text) or any(span.section in about and not is_format(span, text) for span in spans(text)):
+    about = CONTENT - {"keep", "drop", "degree"}
+    if any(span.section in about and not is_format(span, text) for span in spans(text)):
         return True
-    sorts = spans_of("drop", text) or spans_of("keep", text)
-    sorts = sorts and (spans_of("image", text) or re.search(r"\b(?:or|oder|ou|o|u)\b", text))
+    drops, keeps = spans_of("drop", text), spans_of("keep", text)
+    sorts = drops and keeps
+    sorts = sorts or ((drops or keeps) and (spans_of("image", text) or re.search(r"\b(?:or|oder|ou|o|u)\b", text)))
     return bool(sorts or known_tools(text) or len(named_places(text)) > 1 or read_scale(text) is not None)
 
 
@@ -74,8 +75,13 @@ SERVES = re.compile(
 """What asks whether the image will do for something: "can I print it?"."""
 
 
+_WHO = re.compile(r"\W*(?:who|whose|wer|wem|wen|wessen|qui|chi|quién(?:es)?)\b")
+
+
 def about_image(text: str) -> bool:
     """Whether a text asks for the reason or the use of what is seen, or is about it without a word strange here."""
+    if _WHO.match(text):
+        return False
     known = all_known(text)
     about = spans_of("image", text) and (known or SERVES.search(text))
     return bool(about or (known and named_places(text))) or _explains(text)

@@ -117,7 +117,7 @@ def _is_of_a_thing(named: _Named, text: str) -> bool:
 
 
 def _asks_which(text: str, named: _Named, *, among: str = "which|what|one|any|all|every|each|four|alle") -> bool:
-    words = rf"\b(?:{among}|welche\w*|quel\w*|qué|cuál)(?: \w+){{0,3}} $"
+    words = rf"\b(?:{among}|welche\w*|quel\w*|qual[ei]|qué|cuál)(?: \w+){{0,3}} $"
     return bool(re.search(words, text[: named.start]))
 
 

@@ -40,7 +40,7 @@ def read_questions(stem: str) -> tuple[Question, ...]:
     # Acronyms tell tools from words, so the text as it was written is read.
     tools = named_tools(stem)
     read = [_Reader(clause, context, text, tools).question() for clause in asked]
-    kept = [question for question in read if question.operation is not Operation.DECLINE]
+    kept = [question for question in read if question.operation is not Operation.DECLINE or question.unmeasured]
     return tuple(_merged(kept)) or (Question(text=text, operation=Operation.DECLINE),)
 
 
@@ -70,7 +70,10 @@ class _Reader:
         self.has = found.__contains__
         self.named = [span for span in self.spans if self._is_term(span)]
         self.out = set_aside(clause)
-        kept = [span for span in self.named if span not in self.out]
+        # "Is the contrast too harsh?" is about the harshness alone.
+        told = {kind_of(canonical(span)) for span in self.named if span.section != "topics"}
+        kept = [span for span in self.named if span.section != "topics" or kind_of(canonical(span)) not in told]
+        kept = [span for span in kept if span not in self.out]
         self.terms = tuple(dict.fromkeys(term_of(span, clause) for span in kept))
         self.begins = first_sections(clause)
         self.joined: Literal["and", "or"] = "or" if re.search(r"\b(?:or|oder|ou|o)\b", clause) else "and"
@@ -80,19 +83,23 @@ class _Reader:
         self.plain = about_image(clause) and not shown
         # "Good enough for a passport?" has no verb and is a question all the same.
         other = self.has("advice") or self.has("rate") or self.which or self.joined == "or"
-        short = self.begins & {"good", "bad"} and clause.rstrip().endswith("?") and not other
+        # Nor has "la foto è buona?" its verb in front.
+        stated = self.has("good") and self.has("yes_no") and not self.has("what")
+        short = (stated or self.begins & {"good", "bad"}) and clause.rstrip().endswith("?") and not other
         self.yes_no = bool(told or short) and "what" not in self.begins
         self.attributes, self.scale, self.places = self._attributes(), self._scale(), self._places()
         self.threshold = read_threshold(clause)
         letters = re.sub(r"\W", "", clause)
         self.tools = tuple(name for name in tools if plain(name) in letters)
         self.remedies = self._remedies()
+        # Not "good despite the watermark?".
+        asked = (each for each in self.spans if each.section == "unmeasured" and each not in self.out)
+        self.unmeasured = tuple(dict.fromkeys(each.key for each in asked if not _BESIDE.search(clause[: each.start])))
 
     def _is_term(self, span: Span) -> bool:
-        before, after = self.clause[: span.start], self.clause[span.end :]
-        # "Is there noise in the dark parts?" is not about the light.
-        part = re.match(r" (?:parts?|areas?|regions?|spots?|zones?|corners?)\b", after)
-        if part and re.search(rf"\b(?:in|of|over|from|at) {DETERMINER} $", before):
+        before = self.clause[: span.start]
+        # "Is there noise in the shadows?", "in the dark parts?" is not about the light.
+        if _WITHIN.search(before):
             others = {each.key for each in self.spans if each.section == "faults"} - {span.key}
             if others and span.section in ("faults", "topics") and kind_of(canonical(span)) is Distortion.BRIGHTNESS:
                 return False
@@ -120,9 +127,10 @@ class _Reader:
         things = () if self.places else (each for each in objects(self.clause) if not metrics & set(each.split()))
         return Question(
             text=self.clause, operation=operation, yes_no=self.yes_no, joined=self.joined, terms=terms, good=good,
-            excluded=tuple(dict.fromkeys(excluded)), tools=self.tools, attributes=self.attributes,
-            remedies=self.remedies, scale=self.scale, threshold=self.threshold, severities=degrees(self.clause),
-            sought=self._sought(), places=self.places, objects=tuple(things),
+            unmeasured=self.unmeasured, excluded=tuple(dict.fromkeys(excluded)),
+            tools=self.tools, attributes=self.attributes, remedies=self.remedies, scale=self.scale,
+            threshold=self.threshold, severities=degrees(self.clause), sought=self._sought(), places=self.places,
+            objects=tuple(things),
             free=self.has("bad") and all(term_of(bad, self.clause).free for bad in spans_of("bad", self.clause)),
             tolerant=self.has("noticed") or self.has("good") or bool(_TOLERANT.search(self.clause)),
             told=self.has("describe"), rescue=bool(_RESCUE.search(self.clause)), keep=self._keep(),
@@ -210,6 +218,7 @@ class _Reader:
         wanted: tuple[tuple[object, Operation], ...] = (
             (self.threshold is not None, Operation.DECIDE),
             (told, Operation.RELATE if converts else Operation.READ),
+            (self.unmeasured and not (terms or self.out or remedies), Operation.DECLINE),
             (tools and not terms, Operation.RATE if has("rate") or has("good") else Operation.MEASURE),
             (says and not tools, Operation.MEASURE),
             (has("metrics") and not tools, Operation.RECOMMEND),
@@ -267,7 +276,7 @@ class _Reader:
 
     def _offers(self) -> bool:
         """Whether it puts one known thing beside another that is not known, or degrees beside each other."""
-        joined = re.search(r"\b(?:or|oder|ou|o) (?!not\b|nicht\b|no\b|non\b|pas\b)", self.clause)
+        joined = re.search(r"\b(?:or|oder|ou|o) (?!not\b|nicht\b|nein\b|no\b|non\b|pas\b)", self.clause)
         return bool(joined) and len({term.name for term in self.terms}) == 1 and not _EXISTS.search(self.clause)
 
     def _was_done(self) -> bool:
@@ -275,7 +284,7 @@ class _Reader:
         begins = re.match(r"\W*(?:was|were|has|have|did|wurde|hat)\b", self.clause)
         wanted = re.search(r"\b(?:should|could|can|must|need\w*|be|get|soll\w*|kann)\b", self.clause)
         # "Is it sharpened?", "is there too much sharpening?", "is the noise reduction too strong?"
-        did = any(span.section == "remedies" and span.text.endswith("ed") for span in self.spans)
+        did = any(span.section == "remedies" and span.text.endswith(("ed", "blown up")) for span in self.spans)
         did = did or bool(re.search(r"\btoo much (?:\w+ )?\w+(?:ing|tion)\b|(?:ing|tion) too\b", self.clause))
         return bool((begins and self.joined == "or") or (did and self.yes_no and not wanted))
 
@@ -284,7 +293,7 @@ class _Reader:
         if self.terms or self.has("bad"):
             return False
         starts = {span.start for span in self.spans}
-        led = r"(?:^|, |\b(?:an?|the|eine?|une?|una|uno) (?:\w+ )?)$"
+        led = r"(?:^|, |\b(?:an?|the|eine?|une?|una|uno) (?:(?!quality)\w+ )?)$"
         # "A good passport photo" is a picture.
         thing = rf" [^\W\d_]{{4,}}\b(?!{_IMAGES.pattern})"
         praises = [span for span in self.spans if span.section == "good"]
@@ -437,6 +446,15 @@ _LOSS = re.compile(
 )
 """What stands before a loss whose amount is asked for, not before one that is denied or a named end of a scale."""
 _HELD = re.compile(r"\b(?:than|as|als|wie|que|che|como)\b")
+_WITHIN = re.compile(
+    rf"\b(?:(?:in|of|over|from|at|on|dans|sur|en|nel) (?:{DETERMINER}|den|dem)|im|nelle|negli|nei|nella) (?:\w+ )?$"
+)
+"""What leads to a place that is named by its light."""
+_BESIDE = re.compile(
+    r"\b(?:despite|with|without|besides?|from|than|trotz|mit|ohne|außer|malgré|avec|sans|sauf|con|sin|senza|salvo)"
+    rf" (?:(?:{DETERMINER}|an?|den|dem) )?$"
+)
+"""What leads to something that is not asked about."""
 _EVERYWHERE = re.compile(
     r"\b(?:whole|everywhere|all over|überall|ganze\w*|partout|(equally|evenly|uniform\w*|gleich\w*|également))\b"
 )

@@ -18,7 +18,8 @@ LANGUAGES = ("en", "de", "fr", "es", "it")
 """The files of words; the first one wins where two cover as much of a text."""
 
 CONTENT = frozenset(
-    "faults praise topics bad good scales rate keep drop remedies advice reference facts metrics degree".split()
+    "faults praise topics unmeasured bad good scales rate keep drop remedies advice reference facts metrics "
+    "degree".split()
 )
 """The sections whose words say what a question is about."""
 

@@ -17,6 +17,10 @@ _EXIF = {
     "iso": ExifTags.Base.ISOSpeedRatings,
     "aperture": ExifTags.Base.FNumber, "exposure": ExifTags.Base.ExposureTime, "focal": ExifTags.Base.FocalLength,
 }  # fmt: skip
+_LOSSY = ("AVIF", "JPEG2000", "WEBP")
+"""Formats whose coders leave no grid that could be measured."""
+_PLENTY = 1.0
+"""Bits for each pixel from which such a coder is seldom seen."""
 _GREY = 3
 """Difference of two channels up to which a pixel has no colour: what a coder of colour leaves of grey, grey levels."""
 
@@ -61,6 +65,15 @@ def coder_quality(path: Path) -> int | None:
     # Of ITU-T T.81, table K.1, all add up to 3,688 and the eight smallest to 100; large ones are cut at 255.
     percent = 100 * sum(table) / 3688 if table[-1] < 255 else float(sum(table[:8]))
     return max(1, min(100, round(5000 / percent if percent > 100 else (200 - percent) / 2)))
+
+
+def coded_tightly(path: Path) -> str:
+    """Why a coder may be seen in a file although none of its traces is measured; empty if that is unlikely."""
+    with Image.open(path) as file:
+        form, rate = file.format, 8 * path.stat().st_size / (file.width * file.height)
+    if form not in _LOSSY or rate >= _PLENTY or b"VP8L" in path.read_bytes()[:4096]:
+        return ""
+    return f"with {rate:.2f} bits for each pixel an image in {form} may show its coder, whose traces are not measured"
 
 
 def _camera(file: Image.Image) -> dict[str, Any]:

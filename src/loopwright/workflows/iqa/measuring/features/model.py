@@ -91,7 +91,10 @@ class ImageFeatures:
     fine_detail_gap: float
     """Share of the textured area whose finest detail is gone (below half a grey level), 0..1."""
     level_use: float
-    """Share of the 8-bit levels that are used between the 1st and the 99th percentile, 0..1; few levels are banding."""
+    """Share of the 8-bit levels that are used between the 1st and the 99th percentile, 0..1, of the image or, if less,
+    of a part of it; few levels are banding."""
+    flat_share: float
+    """Share of the pixels that are as green as those beside and below them, 0..1."""
     pixel_size: float
     """Mean side of the squares of repeated pixels, pixels; 1 for none."""
     overexposed_fraction: float

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
+from loopwright.workflows.iqa.measuring.features.coding import flat_share, jpeg_trace, least_level_use, pixel_size
 from loopwright.workflows.iqa.measuring.features.edges import find_edges, motion, motion_length, slopes, tile_sharpness
 from loopwright.workflows.iqa.measuring.features.grain import (
     colour_noise,
@@ -67,7 +67,8 @@ def measure(rgb: Rgb) -> ImageFeatures:
         jpeg_quality=jpeg_quality,
         jpeg_evidence=jpeg_evidence,
         fine_detail_gap=detail_gap(close_luma, fine, close_slope.size),
-        level_use=level_use(close),
+        level_use=least_level_use(close),
+        flat_share=flat_share(close),
         pixel_size=pixel_size(close_luma),
         **tile_sharpness(edges, whole_luma.shape[1]),
         **tone(whole, whole_luma, slope),
