@@ -54,6 +54,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("what is on tomorrow?", "day", (SUNDAY,)),
         ("I leave at 3 on Sunday, so nothing after that. What radio is there that day?", "day", (SUNDAY,)),
         ("my train leaves at 4 on Sunday so what about radio can I hear before", "end", (None, 960)),
+        ("what will I miss if I leave at 3?", "start", (900, None)),
         ("Between 2 and 4 is best for me, anything on radio?", "start", (840, 960)),
         ("everything on Saturday evening at 8", "on", (1200, 1201)),
         ("I arrive on Friday evening, what is there on Saturday at 10?", "on", (600, 601)),
@@ -294,7 +295,7 @@ def test_what_was_not_understood_is_said_and_the_answer_is_one_in_part() -> None
     asks += "which talk has the most speakers?; talks given by two people"
     for text in asks.split("; "):
         assert said(text).status != "answered", text
-    assert read("and the day after?", *turns("what is on on Saturday?")).unread == ("day",)
+    assert read("and the week after?", *turns("what is on on Saturday?")).unread == ("week",)
 
 
 def test_what_is_on_now_is_asked_of_its_subject_and_what_was_before_is_told() -> None:
@@ -320,7 +321,9 @@ def test_what_is_on_now_is_asked_of_its_subject_and_what_was_before_is_told() ->
         ("do I need a ticket for the stands?", "outside"), ("when does Amara Diallo talk?", "find"),
         ("what time does Hedda Solvang talk?", "find"), ("when can I leave on Sunday?", "last"),
         ("what time does Amara Diallo's last talk end?", "last"), ("when does Amara Diallo finish?", "last"),
-        ("how do I get rid of eels?", "find"),
+        ("how do I get rid of eels?", "find"), ("when can I go home?", "last"), ("what is the next keynote?", "next"),
+        ("when does the congress end?", "last"), ("is the bread talk before the bamboo one?", "compare"),
+        ("is there something on both bread and bamboo?", "find"), ("go home on Sunday", "find"),
     ],
 )  # fmt: skip
 def test_what_is_to_be_done(text: str, operation: str) -> None:
@@ -397,6 +400,16 @@ def test_a_later_turn_replaces_what_it_corrects_and_asks_of_all_that_was_asked_f
     assert asked(question, "day") == [(SUNDAY,)] and "radio" in question.topic and "zzkubor" in other.topic
     for text in ("what is on today about radio?", "radio talks now"):  # of another day, all of it
         assert [each.slot for each in read("and tomorrow?", *turns(text)).filters.include] == ["day"]
+    for text in ("and the day after?", "und am Tag danach?", "et le lendemain ?", "¿y al día siguiente?"):
+        assert asked(read(text, *turns("radio talks on Saturday")), "day") == [(SUNDAY,)], text
+    assert asked(read("and the day before that?", *turns("what is on on Sunday?")), "day") == [(SATURDAY,)]
+    spanish, french = read("¿y el domingo?", *turns("radio", GOATS)), read("rien sur bread s'il vous plaît", *before)
+    assert (spanish.topic, french.topic, french.filters.values("person")) == ("radio", "radio", ())
+    whole = read("when can I go home?", *turns("radio talks on Saturday"))
+    assert (whole.operation, whole.topic, asked(whole, "day")) == ("last", "", [(SATURDAY,)])
+    for text in ("when does it end?", "not the zebra one"):  # of the one shown, neither the last nor compared
+        ends = read(text, *turns("radio", GOATS))
+        assert ends.operation == "find" and ends.filters.values("record"), text
     moved = read("no, bread", *before)
     assert asked(moved, "day") == [(SATURDAY,)] and moved.topic == "bread"
     before = turns("what is there on Sunday?", "sessions:1007")
@@ -445,6 +458,11 @@ def test_what_a_later_turn_refuses_of_the_shown_is_left_out_and_the_rest_asked_f
     question = read(text, *before)
     assert {key for values in barred(question, "record") for key in values} == left_out
     assert asked(question, "day") == [(SATURDAY,)] and not question.filters.values("record")
+    # What was only seen is left out of the same alone.
+    seen = turns("what is on on Saturday?", GOATS) + turns("what else?", BAMBOO)
+    assert not barred(read("what is in the Great Hall?", *seen), "record")
+    for other, slot in (("anything later?", "start"), ("und danach?", "start"), ("earlier", "end")):
+        assert asked(read(other, *before), slot) and asked(read(other, *before), "day") == [(SATURDAY,)]
     # It stays so in the turns that follow.
     later = read("and in the Great Hall?", *before, *turns(text, WASHING))
     assert {key for values in barred(later, "record") for key in values} == left_out

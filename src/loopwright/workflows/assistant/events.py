@@ -10,34 +10,17 @@ from pydantic_core import to_jsonable_python
 
 from loopwright import errors
 from loopwright.engine import Usage
-from loopwright.engine.events.schema import (
-    LoopDecided,
-    NodeFinished,
-    NodeGaveUp,
-    NodeRetried,
-    NodeStarted,
-    RunEvent,
-    TextStreamed,
-)
+from loopwright.engine.events import schema
 from loopwright.engine.loop import Decision
 from loopwright.models import UsageRecorder
 from loopwright.models.usage import model_name
+from loopwright.workflows.assistant import schemas
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
 from loopwright.workflows.assistant.nodes import NODES
-from loopwright.workflows.assistant.schemas import (
-    ChatResult,
-    Ending,
-    Found,
-    Frozen,
-    Record,
-    SearchOutcome,
-    Summary,
-    ThinkingUpdate,
-)
 from loopwright.workflows.assistant.services import Services
 
 
-class Acknowledgment(Frozen):
+class Acknowledgment(schemas.Frozen):
     """The first word to the person, before anything is searched."""
 
     event: Literal["acknowledgment"] = "acknowledgment"
@@ -46,7 +29,7 @@ class Acknowledgment(Frozen):
     """What is looked for."""
 
 
-class Progress(Frozen):
+class Progress(schemas.Frozen):
     """What is being done, for people."""
 
     event: Literal["progress"] = "progress"
@@ -57,14 +40,14 @@ class Progress(Frozen):
     """What it does."""
 
 
-class Thinking(ThinkingUpdate):
+class Thinking(schemas.ThinkingUpdate):
     """A failed search is thought over."""
 
     event: Literal["thinking"] = "thinking"
     """The tag."""
 
 
-class Chunk(Frozen):
+class Chunk(schemas.Frozen):
     """A piece of the answer; all pieces since the last ``node_start`` of ``generate_response`` are the whole."""
 
     event: Literal["chunk"] = "chunk"
@@ -73,14 +56,14 @@ class Chunk(Frozen):
     """The piece."""
 
 
-class Done(Ending):
+class Done(schemas.Ending):
     """The run ended by itself or at a bound; nothing follows."""
 
     event: Literal["done"] = "done"
     """The tag."""
 
 
-class Failed(Frozen):
+class Failed(schemas.Frozen):
     """The run ended with an error; nothing follows."""
 
     event: Literal["error"] = "error"
@@ -93,7 +76,7 @@ class Failed(Frozen):
     """Whether the same request may succeed later."""
 
 
-class NodeStart(Frozen):
+class NodeStart(schemas.Frozen):
     """A visit of a node began; a node that runs three times starts three times.
 
     Where an attempt fails, the same visit ends with its ``error`` and starts again: with the next attempt, or with what
@@ -112,7 +95,7 @@ class NodeStart(Frozen):
     """The chat model that it asks, or None: also where rules stand in for a model that failed."""
 
 
-class NodeUsage(Frozen):
+class NodeUsage(schemas.Frozen):
     """What a node's chat model used in one visit."""
 
     calls: int
@@ -121,7 +104,7 @@ class NodeUsage(Frozen):
     """Tokens, in and out."""
 
 
-class NodeEnd(Frozen):
+class NodeEnd(schemas.Frozen):
     """A visit of a node ended."""
 
     event: Literal["node_end"] = "node_end"
@@ -143,7 +126,7 @@ class NodeEnd(Frozen):
     """The version of its prompt; None without a model."""
 
 
-class LoopEvent(Frozen):
+class LoopEvent(schemas.Frozen):
     """A loop's gate decided on another pass."""
 
     event: Literal["loop"] = "loop"
@@ -160,7 +143,7 @@ class LoopEvent(Frozen):
     """Why the pass was wanted."""
 
 
-class PipelineSummary(Summary):
+class PipelineSummary(schemas.Summary):
     """The whole run at a glance."""
 
     event: Literal["pipeline_summary"] = "pipeline_summary"
@@ -192,22 +175,22 @@ class Translator:
         self._before: dict[str, Usage] = {}
         """Node -> what its earlier visits used."""
 
-    def translate(self, event: RunEvent) -> Iterator[ChatEvent]:
+    def translate(self, event: schema.RunEvent) -> Iterator[ChatEvent]:
         """The client's events for one of the engine's."""
-        if isinstance(event, LoopDecided):
+        if isinstance(event, schema.LoopDecided):
             yield LoopEvent(
                 name=event.loop, decision=event.decision, passes=event.spent, limit=event.limit, reason=event.reason
             )
-        elif isinstance(event, TextStreamed):
+        elif isinstance(event, schema.TextStreamed):
             yield Chunk(text=event.text)
-        elif isinstance(event, NodeStarted) and event.node in NODES:
+        elif isinstance(event, schema.NodeStarted) and event.node in NODES:
             self._visits[event.node] = event.visit
-            yield self._start(event.node, event.at, asks=NODES[event.node].has_llm)
+            yield self._start(event.node, event.at, asks=NODES[event.node].info.has_llm)
             if message := NODES[event.node].progress:
                 yield Progress(node=event.node, message=message)
-        elif isinstance(event, NodeRetried | NodeGaveUp):
+        elif isinstance(event, schema.NodeRetried | schema.NodeGaveUp):
             yield from self._begun_again(event)
-        elif isinstance(event, NodeFinished):
+        elif isinstance(event, schema.NodeFinished):
             yield from self._finished(event)
 
     def _start(self, node: str, at: datetime, *, asks: bool) -> NodeStart:
@@ -215,17 +198,17 @@ class Translator:
         self._open[node] = at, chat is not None
         return NodeStart(node=node, visit=self._visits[node], ts=at, model=model_name(chat) if chat else None)
 
-    def _begun_again(self, event: NodeRetried | NodeGaveUp) -> Iterator[ChatEvent]:
+    def _begun_again(self, event: schema.NodeRetried | schema.NodeGaveUp) -> Iterator[ChatEvent]:
         """An attempt failed; what it wrote so far is void."""
         reason = told_of(event.kind, event.message)
         if event.node in self._open:
             yield self._end(event.node, event.at, {"error": reason})
-        gave_up = isinstance(event, NodeGaveUp)
+        gave_up = isinstance(event, schema.NodeGaveUp)
         if gave_up:
             self._failed[event.node] = reason
         yield self._start(event.node, event.at, asks=not gave_up)
 
-    def _finished(self, event: NodeFinished) -> Iterator[ChatEvent]:
+    def _finished(self, event: schema.NodeFinished) -> Iterator[ChatEvent]:
         node = event.node.removeprefix(_IN_PLACE)
         if node not in NODES:
             return
@@ -239,7 +222,7 @@ class Translator:
             yield Acknowledgment(message=update["acknowledgment"])
         if node == REFLECT_AND_REPLAN:
             # Each visit adds one, and the earlier ones were told, maybe before a resume.
-            thoughts: list[ThinkingUpdate] = update.get("thinking_updates") or []
+            thoughts: list[schemas.ThinkingUpdate] = update.get("thinking_updates") or []
             for thought in thoughts[-1:]:
                 yield Thinking(**thought.model_dump())
         if failure := self._failed.pop(node, None):
@@ -275,11 +258,11 @@ def told_of(kind: str, message: str) -> str:
 
 def brief(value: Any) -> Any:
     """A value of the state as plain JSON, records by id, title and score alone."""
-    if isinstance(value, Found):
+    if isinstance(value, schemas.Found):
         return {"id": value.record.id, "title": value.record.title, "score": round(value.score, 3)}
-    if isinstance(value, Record):
+    if isinstance(value, schemas.Record):
         return {"id": value.id, "title": value.title}
-    if isinstance(value, SearchOutcome | ChatResult):
+    if isinstance(value, schemas.SearchOutcome | schemas.ChatResult):
         return {name: brief(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, Mapping):
         return {str(key): brief(item) for key, item in value.items()}

@@ -120,7 +120,7 @@ def _node_policy(node: NodeDeclaration, services: Services) -> NodePolicy:
     """
     config = services.config
     pipeline, section = config.pipeline, config.assistant
-    asks = node.has_llm and services.chat(node.name) is not None
+    asks = node.info.has_llm and services.chat(node.name) is not None
     rules: tuple[Retry, ...] = usual_retries(pipeline.max_retry_attempts, **dict(pipeline.retry)) if asks else ()
     repairs = 0 if node.name == names.GENERATE_RESPONSE else section.repairs
     calls = len(services.models.models_of(node.name)) * (repairs + 1) if asks else 0

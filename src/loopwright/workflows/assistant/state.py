@@ -11,20 +11,7 @@ from langgraph.graph.message import add_messages
 
 from loopwright.engine.ledger import StopReason
 from loopwright.errors import InputError
-from loopwright.workflows.assistant.schemas import (
-    Evaluation,
-    Found,
-    PlannedQuery,
-    Profile,
-    QueryMode,
-    Question,
-    SearchOutcome,
-    Status,
-    Strategy,
-    ThinkingUpdate,
-    Turn,
-    UserContext,
-)
+from loopwright.workflows.assistant import schemas
 
 
 class ChatInput(TypedDict):
@@ -32,7 +19,7 @@ class ChatInput(TypedDict):
 
     messages: Annotated[list[AnyMessage], add_messages]
     """The conversation as the caller has it; the last message of the person who asks is the question."""
-    user_context: NotRequired[UserContext]
+    user_context: NotRequired[schemas.UserContext]
     """Who asks, and when."""
 
 
@@ -42,31 +29,31 @@ class AssistantState(ChatInput):
     Every key but `messages` and `user_context` starts anew with each question.
     """
 
-    profile: NotRequired[Profile | None]
+    profile: NotRequired[schemas.Profile | None]
     """What is known of the person, or None."""
     profile_needs_update: NotRequired[bool]
     """Whether the question says something of the person that is not known yet."""
-    history: NotRequired[list[Turn]]
+    history: NotRequired[list[schemas.Turn]]
     """Earlier turns of the conversation, oldest first."""
     acknowledgment: NotRequired[str]
     """What the person is told before the search begins."""
-    question: NotRequired[Question]
+    question: NotRequired[schemas.Question]
     """What the question asks for."""
     intent: NotRequired[str]
     """The same in a few words."""
-    query_mode: NotRequired[QueryMode]
+    query_mode: NotRequired[schemas.QueryMode]
     """Whether the question or the person's profile decides."""
-    planned_queries: NotRequired[list[PlannedQuery]]
+    planned_queries: NotRequired[list[schemas.PlannedQuery]]
     """What is searched next, or was searched last."""
-    original_planned_queries: NotRequired[list[PlannedQuery]]
+    original_planned_queries: NotRequired[list[schemas.PlannedQuery]]
     """The first plan; set once."""
-    attempts: NotRequired[list[list[PlannedQuery]]]
+    attempts: NotRequired[list[list[schemas.PlannedQuery]]]
     """Every plan so far, in order."""
-    outcomes: NotRequired[list[SearchOutcome]]
+    outcomes: NotRequired[list[schemas.SearchOutcome]]
     """What each query of the last plan brought, in the order of the plan."""
-    query_results: NotRequired[dict[str, list[Found]]]
+    query_results: NotRequired[dict[str, list[schemas.Found]]]
     """Table -> what was found so far, over all plans, best first."""
-    near_misses: NotRequired[dict[str, list[Found]]]
+    near_misses: NotRequired[dict[str, list[schemas.Found]]]
     """Table -> what came near so far, over all plans, best first."""
     zero_result_tables: NotRequired[list[str]]
     """The tables that were asked and have no result."""
@@ -78,15 +65,15 @@ class AssistantState(ChatInput):
     """Retries so far, counted by the node that retries."""
     reflection_reasoning: NotRequired[str]
     """Why the last plan is as it is, for developers."""
-    reflection_strategy: NotRequired[Strategy]
+    reflection_strategy: NotRequired[schemas.Strategy]
     """How the last plan differs from the one before."""
-    thinking_updates: NotRequired[list[ThinkingUpdate]]
+    thinking_updates: NotRequired[list[schemas.ThinkingUpdate]]
     """What the person was told of each retry, in order."""
     response_text: NotRequired[str]
     """The answer as Markdown."""
     referenced_ids: NotRequired[list[str]]
     """The records that the answer cites, in its order."""
-    status: NotRequired[Status]
+    status: NotRequired[schemas.Status]
     """How honest an end this is."""
     quality_score: NotRequired[float | None]
     """Whether it answers what was asked, from 0 to 1."""
@@ -94,7 +81,7 @@ class AssistantState(ChatInput):
     """How sure the search was, from 0 to 1."""
     faithfulness_score: NotRequired[float | None]
     """The share of its statements that the cited records bear out, from 0 to 1; None where no chat model judged."""
-    evaluation: NotRequired[Evaluation | None]
+    evaluation: NotRequired[schemas.Evaluation | None]
     """The scores with what is wrong, or None before."""
     stop_reason: NotRequired[StopReason | list[StopReason] | None]
     """Which loop reached its bound, or None; see `loopwright.engine.ledger.StopReason`."""
@@ -112,10 +99,10 @@ def question_of(state: AssistantState | Mapping[str, Any]) -> str:
     return ""
 
 
-def asked_of(state: AssistantState | Mapping[str, Any]) -> Question:
+def asked_of(state: AssistantState | Mapping[str, Any]) -> schemas.Question:
     """What the question asks for; before it was read, the question as it is."""
     text = question_of(state)
-    return state.get("question") or Question(text=text, topic=text)
+    return state.get("question") or schemas.Question(text=text, topic=text)
 
 
 def asked_at(state: AssistantState | Mapping[str, Any]) -> datetime | None:
@@ -148,11 +135,11 @@ def user_of(state: AssistantState | Mapping[str, Any]) -> str | None:
     return (state.get("user_context") or {}).get("user_id")
 
 
-def given_profile(state: AssistantState | Mapping[str, Any]) -> Profile | None:
+def given_profile(state: AssistantState | Mapping[str, Any]) -> schemas.Profile | None:
     """The profile that the caller gives for this question alone, or None."""
     given = (state.get("user_context") or {}).get("profile")
     if not given:
         return None
-    if isinstance(given, Profile):
+    if isinstance(given, schemas.Profile):
         return given
-    return Profile.model_validate({"user_id": user_of(state) or "", **given})
+    return schemas.Profile.model_validate({"user_id": user_of(state) or "", **given})

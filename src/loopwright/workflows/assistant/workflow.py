@@ -20,47 +20,15 @@ from loopwright.engine.events.schema import NodeFinished, Told, closing
 from loopwright.engine.nodes.policy import cause_of, is_transient
 from loopwright.errors import InputError, LoopwrightError, NodeFailed
 from loopwright.retrieval.records import Filter
-from loopwright.workflows.api import (
-    Citation,
-    ClientEvent,
-    Example,
-    NodeInfo,
-    Outcome,
-    Run,
-    Text,
-    Workflow,
-    WorkflowInput,
-)
+from loopwright.workflows import api
+from loopwright.workflows.assistant import events, schemas
 from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
 from loopwright.workflows.assistant.constants import GENERATE_ACKNOWLEDGMENT, REFLECT_AND_REPLAN
-from loopwright.workflows.assistant.events import (
-    Acknowledgment,
-    ChatEvent,
-    Done,
-    Failed,
-    PipelineSummary,
-    Progress,
-    Thinking,
-    Translator,
-    brief,
-    told_of,
-)
 from loopwright.workflows.assistant.graph import build_graph
 from loopwright.workflows.assistant.nodes import NODES
 from loopwright.workflows.assistant.nodes.fetching import MOST_ENTRIES
 from loopwright.workflows.assistant.question.personal import forgets_all
 from loopwright.workflows.assistant.question.understanding import understand
-from loopwright.workflows.assistant.schemas import (
-    ChatResult,
-    Ending,
-    Found,
-    PlannedQuery,
-    Record,
-    Summary,
-    Table,
-    Turn,
-    UserContext,
-)
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.sample import sample_store
 from loopwright.workflows.assistant.sources.storing import CONFERENCE_TAG
@@ -77,7 +45,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME, p
 _Entries = Annotated[tuple[Annotated[str, Field(max_length=LONGEST_NAME)], ...], Field(max_length=MOST_ENTRIES)]
 
 
-class ProfileInput(WorkflowInput):
+class ProfileInput(api.WorkflowInput):
     """What is known of a person."""
 
     name: str = Field(default="", max_length=LONGEST_NAME, title="Name")
@@ -90,7 +58,7 @@ class ProfileInput(WorkflowInput):
     """What the person sells, teaches or brings."""
 
 
-class AskedBy(WorkflowInput):
+class AskedBy(api.WorkflowInput):
     """Who asks, and when."""
 
     user_id: Name | None = Field(default=None, title="Person", description="Whose profile is used and kept.")
@@ -109,16 +77,16 @@ class AskedBy(WorkflowInput):
     """Used for this question alone."""
 
 
-class ChatMessage(WorkflowInput):
+class ChatMessage(api.WorkflowInput):
     """A message to the assistant."""
 
-    message: Text = Field(title="Message")
+    message: api.Text = Field(title="Message")
     """The message."""
     user_context: AskedBy | None = Field(default=None, title="Who asks, and when")
     """Who asks, and when."""
 
 
-class AssistantWorkflow(Workflow[Services]):
+class AssistantWorkflow(api.Workflow[Services]):
     """The conference assistant."""
 
     name = "assistant"
@@ -131,22 +99,13 @@ class AssistantWorkflow(Workflow[Services]):
     Config = AssistantConfig
     Services = Services
     streams_answer = True
-    nodes: Mapping[str, NodeInfo] = {
-        node.name: NodeInfo(
-            label=node.label,
-            icon=node.icon,
-            has_llm=node.has_llm,
-            prompt=node.name if node.has_llm else None,
-            description=(node.work.__doc__ or "").partition("\n")[0],
-        )
-        for node in NODES.values()
-    }
+    nodes: Mapping[str, api.NodeInfo] = {name: node.info for name, node in NODES.items()}
     state_schema = AssistantState
-    examples = tuple(Example(**each) for each in shipped(Services.package, "data/workflow.yaml")["examples"])
+    examples = tuple(api.Example(**each) for each in shipped(Services.package, "data/workflow.yaml")["examples"])
     expected = ("tables",)
     prompts = Services.prompts()
     routes = "loopwright.workflows.assistant.http:router"
-    schemas: Mapping[str, Any] = {"ChatEvent": ChatEvent}
+    schemas: Mapping[str, Any] = {"ChatEvent": events.ChatEvent}
 
     @classmethod
     def open(cls, config: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Self:
@@ -174,7 +133,7 @@ class AssistantWorkflow(Workflow[Services]):
         """Make now what the first question would wait for: the graph, and what is derived from the conference."""
         super().warm_up()
         understand("now", self.services.search)
-        self.services.search.run(PlannedQuery(table=Table.SESSIONS, query_text="welcome"))
+        self.services.search.run(schemas.PlannedQuery(table=schemas.Table.SESSIONS, query_text="welcome"))
 
     @classmethod
     def sample(cls, config: AssistantConfig | None = None) -> Self:
@@ -187,7 +146,7 @@ class AssistantWorkflow(Workflow[Services]):
         """The records that the conference does not have."""
         return [name for name in names if name not in self.services.search.catalogue.records]
 
-    def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
+    def score(self, expected: Expected, outcome: api.Outcome) -> Mapping[str, float | None]:
         """How right the records are that an answer cites, as ``sessions:12``.
 
         What is cited of a table in which nobody judged records takes no place: ``tables``, by default those expected.
@@ -205,27 +164,27 @@ class AssistantWorkflow(Workflow[Services]):
     def start(self, given: ChatMessage, uploads: Mapping[str, Path], run_id: str) -> ChatInput:
         """What the graph is run with."""
         who = (given.user_context or AskedBy()).model_dump(mode="json", exclude_unset=True, exclude_none=True)
-        context = cast("UserContext", {"now": datetime.now(UTC).isoformat(), **who})
+        context = cast("schemas.UserContext", {"now": datetime.now(UTC).isoformat(), **who})
         return ChatInput(messages=[HumanMessage(given.message)], user_context=context)
 
-    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+    def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> api.Run:
         """Prepare a run; `InputError` is raised if the message is empty, or there is what nobody knows."""
         return _AssistantRun(self, given, run_id)
 
-    def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
+    def recovered(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> api.Run:
         """Prepare to go on with a run; a turn that was kept already is not kept again."""
         return _AssistantRun(self, given, run_id, recovered=True)
 
-    def outcome(self, state: Mapping[str, Any]) -> Outcome:
+    def outcome(self, state: Mapping[str, Any]) -> api.Outcome:
         """The answer with the records that it cites."""
-        results: dict[str, list[Found]] = state.get("query_results") or {}
+        results: dict[str, list[schemas.Found]] = state.get("query_results") or {}
         cited: Sequence[str] = state.get("referenced_ids") or ()
         records = {found.record.id: found.record for hits in results.values() for found in hits}
         if not records.keys() >= set(cited):
             # An answer to a later turn may cite what an earlier one found.
             records = {**self.services.search.catalogue.records, **records}
         scores = _scores_of(state)
-        return Outcome(
+        return api.Outcome(
             answer=state.get("response_text") or "",
             status=state.get("status") or "failed",
             citations=tuple(_citation(records[id]) for id in cited if id in records),
@@ -240,7 +199,7 @@ class AssistantWorkflow(Workflow[Services]):
         return self.services.store.stats().documents
 
 
-class _AssistantRun(Run):
+class _AssistantRun(api.Run):
     """One turn of a conversation."""
 
     def __init__(
@@ -248,32 +207,32 @@ class _AssistantRun(Run):
     ) -> None:
         graph_input = workflow.start(cast("ChatMessage", workflow.read(given)), {}, run_id)
         super().__init__(given, graph_input, given["message"], workflow)
-        self._context: UserContext = graph_input.get("user_context", {})
+        self._context: schemas.UserContext = graph_input.get("user_context", {})
         self.services = workflow.services
         self._run_id = run_id
         self._recovered = recovered
-        self._translator = Translator(self.services, self.usage)
+        self._translator = events.Translator(self.services, self.usage)
         self._last: RunEvent | None = None
-        self._translated: list[ChatEvent] = []
+        self._translated: list[events.ChatEvent] = []
 
     def told(self, event: RunEvent) -> Iterable[Told]:
         """The acknowledgment, what is being done, and each reflection with its reasoning and its queries."""
         for said in self.client_events(event):
-            if isinstance(said, Progress):
+            if isinstance(said, events.Progress):
                 yield Told(kind="progress", node=said.node, message=said.message)
-            elif isinstance(said, Acknowledgment):
+            elif isinstance(said, events.Acknowledgment):
                 yield Told(kind="acknowledgment", node=GENERATE_ACKNOWLEDGMENT, message=said.message)
-            elif isinstance(said, Thinking) and isinstance(event, NodeFinished):
+            elif isinstance(said, events.Thinking) and isinstance(event, NodeFinished):
                 data = {
                     "strategy": said.strategy,
                     "reasoning": event.update.get("reflection_reasoning", ""),
-                    "original_queries": brief(event.update.get("original_planned_queries") or []),
-                    "new_queries": brief(event.update.get("planned_queries") or []),
+                    "original_queries": events.brief(event.update.get("original_planned_queries") or []),
+                    "new_queries": events.brief(event.update.get("planned_queries") or []),
                     "retry_count": said.retry_count,
                 }
                 yield Told(kind="thinking", node=REFLECT_AND_REPLAN, message=said.message, data=data)
 
-    def client_events(self, event: RunEvent) -> Sequence[ChatEvent]:
+    def client_events(self, event: RunEvent) -> Sequence[events.ChatEvent]:
         """The events of the streaming contract."""
         # The translator counts along, so it sees each event once, however often it is asked about.
         if event is not self._last:
@@ -282,45 +241,45 @@ class _AssistantRun(Run):
 
     def plain(self, key: str, value: Any) -> Any:
         """A value of the state, records by id, title and score alone."""
-        return brief(value)
+        return events.brief(value)
 
-    async def ended(self, result: RunResult) -> tuple[Outcome, Sequence[ClientEvent]]:
+    async def ended(self, result: RunResult) -> tuple[api.Outcome, Sequence[api.ClientEvent]]:
         """The answer with the records that it cites; the turn is kept."""
         answered = self.result(result)
         await self._remember(answered)
         outcome, _events = await super().ended(result)
-        summary = PipelineSummary(**{name: getattr(answered, name) for name in Summary.model_fields})
-        details = {**brief(answered), "summary": summary.model_dump(mode="json", exclude={"event"})}
-        last: ChatEvent = Done(**{name: getattr(answered, name) for name in Ending.model_fields})
+        summary = events.PipelineSummary(**{name: getattr(answered, name) for name in schemas.Summary.model_fields})
+        details = {**events.brief(answered), "summary": summary.model_dump(mode="json", exclude={"event"})}
+        last: events.ChatEvent = events.Done(**{name: getattr(answered, name) for name in schemas.Ending.model_fields})
         if answered.status == "failed":
             error = answered.error or "the run ended before an answer was written"
-            last = Failed(error=error, error_type="NoAnswer", can_retry=True)
+            last = events.Failed(error=error, error_type="NoAnswer", can_retry=True)
         return outcome.model_copy(update={"details": details}), (summary, last)
 
-    def result(self, result: RunResult) -> ChatResult:
+    def result(self, result: RunResult) -> schemas.ChatResult:
         """The outcome as Python has it."""
         message = self.graph_input["messages"][-1].text
         return result_of(self._run_id, message, result, self.usage.total(), self.usage.cost())
 
-    def failed(self, error: BaseException) -> Sequence[ClientEvent]:
+    def failed(self, error: BaseException) -> Sequence[api.ClientEvent]:
         """What a client is told of an exception."""
         if isinstance(error, LoopwrightError):
             return (failure_of(error),)
+        told, kind = "something went wrong inside the server: its log says what", "InternalError"
         if isinstance(error, asyncio.CancelledError):
-            return (Failed(error="the run was cancelled", error_type="Cancelled", can_retry=True),)
-        if isinstance(error, TimeoutError):
-            return (Failed(error="the run took too long and was stopped", error_type="RunTimeout", can_retry=True),)
-        told = "something went wrong inside the server: its log says what"
-        return (Failed(error=told, error_type="InternalError", can_retry=False),)
+            told, kind = "the run was cancelled", "Cancelled"
+        elif isinstance(error, TimeoutError):
+            told, kind = "the run took too long and was stopped", "RunTimeout"
+        return (events.Failed(error=told, error_type=kind, can_retry=kind != "InternalError"),)
 
-    async def _remember(self, answered: ChatResult) -> None:
+    async def _remember(self, answered: schemas.ChatResult) -> None:
         """Keep the turn; a memory that fails loses the turn, not the answer. A wish to be forgotten is not kept."""
         conversation, user = self._context.get("conversation_id"), self._context.get("user_id")
         if not conversation or forgets_all(answered.message):
             return
         now = datetime.now(UTC)
-        asked = Turn(role="user", text=answered.message, at=now)
-        told = Turn(role="assistant", text=answered.answer, referenced_ids=answered.referenced_ids, at=now)
+        asked = schemas.Turn(role="user", text=answered.message, at=now)
+        told = schemas.Turn(role="assistant", text=answered.answer, referenced_ids=answered.referenced_ids, at=now)
         try:
             async with asyncio.timeout(self.services.config.assistant.timeout.memory):
                 memory = self.services.memory
@@ -333,10 +292,10 @@ class _AssistantRun(Run):
             logger.warning("The turn of conversation %r is not kept: %s", conversation, reason)
 
 
-def _citation(record: Record) -> Citation:
+def _citation(record: schemas.Record) -> api.Citation:
     fields = {name: list(values) for name, values in record.fields.items() if values}
     times = {name: at.isoformat() for name, at in (("start", record.start), ("end", record.end)) if at is not None}
-    return Citation(
+    return api.Citation(
         mark=record.id,
         title=record.title,
         url=record.url if record.url.startswith(("http://", "https://")) else None,
@@ -345,8 +304,8 @@ def _citation(record: Record) -> Citation:
 
 
 def chat(
-    message: str, *, user_context: UserContext | None = None, services: Services, run_id: str | None = None
-) -> ChatResult:
+    message: str, *, user_context: schemas.UserContext | None = None, services: Services, run_id: str | None = None
+) -> schemas.ChatResult:
     """Answer one message.
 
     Args:
@@ -368,8 +327,8 @@ def chat(
 
 
 async def achat(
-    message: str, *, user_context: UserContext | None = None, services: Services, run_id: str | None = None
-) -> ChatResult:
+    message: str, *, user_context: schemas.UserContext | None = None, services: Services, run_id: str | None = None
+) -> schemas.ChatResult:
     """Answer one message without blocking the event loop; see `chat`."""
     run, events = _begun(message, user_context, services, run_id)
     *_, last = [event async for event in events]
@@ -379,8 +338,8 @@ async def achat(
 
 
 async def astream_chat(
-    message: str, *, user_context: UserContext | None = None, services: Services, run_id: str | None = None
-) -> AsyncIterator[ChatEvent]:
+    message: str, *, user_context: schemas.UserContext | None = None, services: Services, run_id: str | None = None
+) -> AsyncIterator[events.ChatEvent]:
     """Answer one message and yield what a client sees, as it happens; the last event is ``done`` or ``error``.
 
     What a later attempt at the answer replaces has come by then: a new ``node_start`` of ``generate_response`` begins a
@@ -393,7 +352,7 @@ async def astream_chat(
                 if isinstance(event, RunResult):
                     _outcome, last = await run.ended(event)
                     for told in last:
-                        yield cast("ChatEvent", told)
+                        yield cast("events.ChatEvent", told)
                 else:
                     for told in run.client_events(event):
                         yield told
@@ -402,7 +361,7 @@ async def astream_chat(
 
 
 def _begun(
-    message: str, context: UserContext | None, services: Services, run_id: str | None
+    message: str, context: schemas.UserContext | None, services: Services, run_id: str | None
 ) -> tuple[_AssistantRun, AsyncIterator[RunEvent | RunResult]]:
     """A run, and what happens in it."""
     workflow = services.opened.once("workflow", lambda: AssistantWorkflow(services))
@@ -416,22 +375,22 @@ def _begun(
     return run, workflow.follow(run)
 
 
-def failure_of(error: LoopwrightError) -> Failed:
+def failure_of(error: LoopwrightError) -> events.Failed:
     """What a client sees when a run has ended with an exception; a node's input is for the log."""
     cause, told = cause_of(error), str(error)
     if isinstance(cause, NodeFailed):
         told = cause.told
     elif isinstance(error, NodeFailed):
-        told = f"node {error.node!r} failed: {told_of(type(cause).__name__, str(cause))}"
+        told = f"node {error.node!r} failed: {events.told_of(type(cause).__name__, str(cause))}"
     if isinstance(error, NodeFailed) and not isinstance(cause, LoopwrightError):
         logger.error("a run failed", exc_info=error)
-    return Failed(error=told, error_type=type(cause).__name__, can_retry=is_transient(cause))
+    return events.Failed(error=told, error_type=type(cause).__name__, can_retry=is_transient(cause))
 
 
-def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: float | None) -> ChatResult:
+def result_of(run_id: str, message: str, run: RunResult, usage: Usage, cost: float | None) -> schemas.ChatResult:
     """Read the outcome from a run."""
     state = run.state
-    return ChatResult(
+    return schemas.ChatResult(
         run_id=run_id,
         message=message,
         answer=state.get("response_text") or "",

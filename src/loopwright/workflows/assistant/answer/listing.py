@@ -5,23 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+from loopwright.workflows.assistant import schemas
 from loopwright.workflows.assistant.answer import operating
 from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, sentence, titled
 from loopwright.workflows.assistant.answer.references import offered, referenced
 from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD, SURE
-from loopwright.workflows.assistant.schemas import (
-    Draft,
-    Filters,
-    Found,
-    Operation,
-    Question,
-    Record,
-    SearchOutcome,
-    Status,
-    Table,
-    ThinkingUpdate,
-)
 from loopwright.workflows.assistant.sources.catalogue import unmet
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
@@ -42,8 +31,8 @@ EXAMPLES = (
 """What can be asked."""
 _FEW = 3
 _AS_SURE = 0.8
-_IN_TIME: tuple[Operation, ...] = ("now", "next", "count")
-_LEADS: dict[Operation, str] = {
+_IN_TIME: tuple[schemas.Operation, ...] = ("now", "next", "count")
+_LEADS: dict[schemas.Operation, str] = {
     "first": "The first", "last": "The last", "longest": "The longest", "shortest": "The shortest", "now": "On now",
     "next": "Next", "previous": "The last that is over",
 }  # fmt: skip
@@ -56,13 +45,13 @@ class Known:
 
     info: ConferenceInfo | None = None
     """The conference."""
-    records: Mapping[str, Record] | None = None
+    records: Mapping[str, schemas.Record] | None = None
     """All its records by id, to name the sessions of a speaker."""
-    outcomes: Sequence[SearchOutcome] = ()
+    outcomes: Sequence[schemas.SearchOutcome] = ()
     """What the queries of the last plan brought."""
-    near: Sequence[Found] = ()
+    near: Sequence[schemas.Found] = ()
     """What came near, over all plans."""
-    thinking: Sequence[ThinkingUpdate] = ()
+    thinking: Sequence[schemas.ThinkingUpdate] = ()
     """The retries that the person was told of."""
     now: datetime | None = None
     """The moment of asking."""
@@ -72,7 +61,9 @@ class Known:
     """The score below which a hit only comes near."""
 
 
-def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]], known: Known) -> Draft:
+def list_answer(
+    question: schemas.Question, query_results: Mapping[str, Sequence[schemas.Found]], known: Known
+) -> schemas.Draft:
     """Answer with what was computed, or with the best hits, each with its mark, its time and place, and why it fits.
 
     It is ``answered`` only where a cited record fits all that was asked; where the nearest only come near, that is
@@ -94,8 +85,8 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
         computed = _computed(question, [], known) if known.outcomes and question.operation in ("count", "most") else ""
         barred = f"I left out what is {left_out}" if left_out else ""
         said = [*notes, computed or f"{nothing}{widely}", barred, _advice(question)]
-        done: Status = "answered" if computed and not (notes or question.doubted) else "nothing_found"
-        return Draft(text=" ".join(sentence(each) for each in said if each), status=done)
+        done: schemas.Status = "answered" if computed and not (notes or question.doubted) else "nothing_found"
+        return schemas.Draft(text=" ".join(sentence(each) for each in said if each), status=done)
     if (question.doubted or question.unread) and status == "answered":
         status = "partial"
     if question.wanted and status == "answered":
@@ -111,7 +102,7 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     missing = [table for table in question.tables if table not in {found.record.table for found in told}]
     head = [*notes, _lead(question, told, status, telling, known)]
     # What was not taken as asked is said before it; what is listed fits the rest.
-    whole: Status = "partial" if notes and status == "answered" else status
+    whole: schemas.Status = "partial" if notes and status == "answered" else status
     if missing and status == "answered" and len(question.tables) > 1 and question.tables[0] in missing:
         head.insert(0, f"I found no {joined((NOUNS[table][1] for table in missing), 'or')} for this.")
     if left_out:
@@ -122,16 +113,16 @@ def list_answer(question: Question, query_results: Mapping[str, Sequence[Found]]
     hits = [*hits, *told, *further, *(each for outcome in known.outcomes for each in outcome.hits)]
     begin = " ".join(map(sentence, filter(None, head)))
     text = "\n\n".join([begin, *_groups(question, told, telling), *filter(None, after)])
-    return Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
+    return schemas.Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
 
 
 def chosen(
-    question: Question,
-    hits: Sequence[Found],
-    outcomes: Sequence[SearchOutcome],
+    question: schemas.Question,
+    hits: Sequence[schemas.Found],
+    outcomes: Sequence[schemas.SearchOutcome],
     threshold: float,
-    near: Sequence[Found] = (),
-) -> tuple[Status, list[Found]]:
+    near: Sequence[schemas.Found] = (),
+) -> tuple[schemas.Status, list[schemas.Found]]:
     """How well the best hits fit what was asked, and which of them are told.
 
     What came near over all plans is told where nothing fits, and beside what fits where it has enough of the best one's
@@ -163,35 +154,39 @@ def chosen(
     return ("partial" if close_enough else "nothing_found"), nearest
 
 
-def _beside(question: Question, good: Sequence[Found], near: Sequence[Found], best: float) -> list[Found]:
+def _beside(
+    question: schemas.Question, good: Sequence[schemas.Found], near: Sequence[schemas.Found], best: float
+) -> list[schemas.Found]:
     """What came near and belongs beside what fits; of the few stands all that are related: to pass by costs little."""
     if question.parts or question.operation != "find":
         return []
-    stands = question.tables == (Table.EXHIBITORS,)
+    stands = question.tables == (schemas.Table.EXHIBITORS,)
     known = {found.record.id for found in good}
     least = RELATED if stands else BESIDE * best
     further = [each for each in near if each.score >= least and each.record.id not in known]
     return further[: max(0, DEFAULT_LIMIT - len(good))]
 
 
-def _without_search(question: Question, known: Known) -> Draft:
+def _without_search(question: schemas.Question, known: Known) -> schemas.Draft:
     conference = plain(known.info.title) if known.info else "the conference"
     if question.operation == "outside":
         text = (
             f"That is outside of what the programme of {conference} tells: I know its sessions, speakers and "
             "exhibitors, their times and rooms. The conference's own pages or its information desk will know."
         )
-        return Draft(text=text, status="out_of_scope")
+        return schemas.Draft(text=text, status="out_of_scope")
     if question.notes:
-        return Draft(text=" ".join(sentence(plain(note)) for note in question.notes))
+        return schemas.Draft(text=" ".join(sentence(plain(note)) for note in question.notes))
     said = {
         "help": f"I answer questions about {conference} from its own programme. {EXAMPLES}",
         "thanks": f"You are welcome. Ask me anything else about {conference}.",
     }
-    return Draft(text=said.get(question.operation, f"Hello. {EXAMPLES}"))
+    return schemas.Draft(text=said.get(question.operation, f"Hello. {EXAMPLES}"))
 
 
-def _lead(question: Question, told: Sequence[Found], status: Status, telling: Telling, known: Known) -> str:
+def _lead(
+    question: schemas.Question, told: Sequence[schemas.Found], status: schemas.Status, telling: Telling, known: Known
+) -> str:
     if status != "answered" and question.operation not in ("count", "most"):
         if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
@@ -205,7 +200,7 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
         return computed
     asked = _asked(question)
     if question.operation in _LEADS:
-        return f"{_LEADS[question.operation]}{asked}:"
+        return f"{_LEADS[question.operation]}{asked.removesuffix(' now').removesuffix(' from now on')}:"
     if question.query_mode == "profile" or (question.operation == "recommend" and not question.topic):
         return f"What may suit you{asked}:"
     persons = question.filters.values("person")
@@ -215,7 +210,7 @@ def _lead(question: Question, told: Sequence[Found], status: Status, telling: Te
     return f"What I found{asked}:"
 
 
-def _computed(question: Question, told: Sequence[Found], known: Known) -> str:
+def _computed(question: schemas.Question, told: Sequence[schemas.Found], known: Known) -> str:
     if question.operation == "count":
         return operating.counted(question, known.outcomes, _asked(question))
     if question.operation == "most":
@@ -234,36 +229,36 @@ def _computed(question: Question, told: Sequence[Found], known: Known) -> str:
     return ""
 
 
-def _asked(question: Question) -> str:
+def _asked(question: schemas.Question) -> str:
     if question.parts:
         return ""
     said = " ".join(filter(None, (about(question.topic), described(question.filters))))
     return f" {said}" if said else ""
 
 
-def _all_asked(question: Question) -> Filters:
+def _all_asked(question: schemas.Question) -> schemas.Filters:
     """The filters of the question; where it has parts, each part's own were searched with."""
     return question.filters if not question.parts else question.filters.model_copy(update={"include": ()})
 
 
-def _things(question: Question) -> str:
-    things = joined((NOUNS[table][1] for table in question.tables or (Table.SESSIONS,)), "or")
+def _things(question: schemas.Question) -> str:
+    things = joined((NOUNS[table][1] for table in question.tables or (schemas.Table.SESSIONS,)), "or")
     return f"other {things}" if any(each.slot == "record" for each in question.filters.exclude) else things
 
 
-def _advice(question: Question) -> str:
+def _advice(question: schemas.Question) -> str:
     if question.topic:
         return f"Try other words{', or without the limits' if question.filters.include else ''}."
     return "Try another time, place or person." if not question.filters.empty else EXAMPLES
 
 
-def _shared_differences(question: Question, told: Sequence[Found]) -> tuple[str, ...]:
+def _shared_differences(question: schemas.Question, told: Sequence[schemas.Found]) -> tuple[str, ...]:
     """How every record differs from what was asked."""
     each = [differences(found.record, _all_asked(question)) for found in told]
     return tuple(part for part in each[0] if all(part in others for others in each))
 
 
-def _groups(question: Question, told: Sequence[Found], telling: Telling) -> list[str]:
+def _groups(question: schemas.Question, told: Sequence[schemas.Found], telling: Telling) -> list[str]:
     """The hits by the part of the question that they answer, else by table; what was asked for first stands first."""
     if question.parts and question.operation == "find":
         return _by_part(question.parts, told, telling)
@@ -279,7 +274,7 @@ def _groups(question: Question, told: Sequence[Found], telling: Telling) -> list
     return lines
 
 
-def _by_part(parts: Sequence[Question], told: Sequence[Found], telling: Telling) -> list[str]:
+def _by_part(parts: Sequence[schemas.Question], told: Sequence[schemas.Found], telling: Telling) -> list[str]:
     left, lines = list(told), list[str]()
     for part in parts:
         asked = {word.casefold() for word in part.topic.split()}
@@ -292,13 +287,13 @@ def _by_part(parts: Sequence[Question], told: Sequence[Found], telling: Telling)
     return [*lines, *(["\n".join(line_of(found, telling) for found in left)] if left else [])]
 
 
-def _further(found: Sequence[Found]) -> str:
+def _further(found: Sequence[schemas.Found]) -> str:
     """What may be about something else, in few words."""
     told = (f"{titled(each.record, 60)}{f' ({when})' if (when := begins(each.record)) else ''}" for each in found)
     return f"Perhaps also: {'; '.join(told)}." if found else ""
 
 
-def _more(question: Question, told: Sequence[Found], known: Known) -> str:
+def _more(question: schemas.Question, told: Sequence[schemas.Found], known: Known) -> str:
     """What the list leaves out, as far as the search counted it."""
     if question.topic or question.operation in ("most", "recommend", "clash", "compare", *_LEADS.keys() - {"now"}):
         return ""

@@ -87,7 +87,7 @@ def compared(sessions: Sequence[Record]) -> str:
     lengths = lengths if all(each.end for each in timed) else ""
     first, second, *_ = sorted(timed, key=lambda each: each.start or datetime.max)
     order = f"{titled(first)} is earlier. " if first.start != second.start else ""
-    return f"{lengths}{order}{clashing([[each] for each in timed])}"
+    return f"{order}{lengths}{clashing([[each] for each in timed])}"
 
 
 def until(record: Record, now: datetime | None) -> str:

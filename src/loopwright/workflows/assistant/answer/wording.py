@@ -7,7 +7,7 @@ from datetime import date
 from loopwright.retrieval.text import STOP_WORDS, fold
 from loopwright.workflows.assistant.schemas import Condition, Filters, Record, Table
 from loopwright.workflows.assistant.searching.lexicon import words
-from loopwright.workflows.assistant.sources.languages import CODES, code_of
+from loopwright.workflows.assistant.sources.info import CODES, code_of
 
 NOUNS = {table: (table.value.removesuffix("s"), table.value) for table in Table}
 """Table -> what one of its records is called, and several."""

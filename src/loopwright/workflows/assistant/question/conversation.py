@@ -6,18 +6,20 @@ from operator import itemgetter
 from typing import Literal, TypeAlias, get_args
 
 from loopwright.retrieval.text import STOP_WORDS, terms
+from loopwright.workflows.assistant.question.facts import unlisted
 from loopwright.workflows.assistant.question.moments import BY_NOW, COUNTS, MIDNIGHT, position_at
 from loopwright.workflows.assistant.question.negation import TIMES, cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Record, Table, Turn
-from loopwright.workflows.assistant.searching.lexicon import words
+from loopwright.workflows.assistant.searching.lexicon import function_words, spoken, words
 from loopwright.workflows.assistant.sources.catalogue import span_of
 
 Beside: TypeAlias = Literal["after", "before", "during"]
 """How something lies in time to a session."""
 _ONES = frozenset({"one", "ones"})
 _SHORT = 7
+_SEEN, _THAT_DAY = "what you have seen", "that day"
 ON_RECORDS = ("count", "first", "last", "longest", "shortest")
 _STEMS = {"long": (True, True), "short": (True, False), "lat": (False, True), "earli": (False, False)}
 _COMPARED = {stem + end: said for stem, said in _STEMS.items() for end in ("er", "est")}
@@ -44,7 +46,8 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
 
 
 def _next(text: str, before: Question | None, cited: list[Record], listed: list[Record], reader: Reader) -> Question:
-    reader.days = before.filters.values("day") if before else ()
+    shown = {day for each in cited for day in each.values("day")}
+    reader.days = (before.filters.values("day") if before else ()) or (tuple(shown) if len(shown) == 1 else ())
     question = reader.read(text)
     if before is None or question.smalltalk:
         return question
@@ -52,8 +55,13 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     # "Which has more places?" and "more about that" ask for no others.
     match = sentence.match
     idle = {n for n in range(len(sentence)) if match(n, ("more", "about")) or match(n - 1, ("has", "more"))}
+    idle |= {n for n in range(len(sentence)) if match(n, ("it", "all"))}  # "when does it all end?"
     mends = words("turns", "mends")  # "and Scratch?" corrects nothing
     idle |= {n for n, each in enumerate(sentence.tokens) if each.word in mends and each.taken != "correction"}
+    # "The day after that", "das Web" and "gibt es" point at nothing.
+    stepped = words("turns", "it after before")
+    idle |= {n for n, each in enumerate(sentence.tokens) if each.taken == "day" and each.word in stepped}
+    idle |= {n for n in range(len(sentence)) if _is_article(sentence, n)}
     said = {each.word for n, each in enumerate(sentence.tokens) if n not in idle}
     points = said & (words("turns", "it", "en") - words("turns", "them", "en") - _ONES | {"its"})
     if len(cited) == 1 and not points and _ordinals(sentence, len(listed)):  # "the third one" - "and the second?"
@@ -72,11 +80,20 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
     elsewhere = any(span.condition.slot not in TIMES for span in sentence.spans)
     on_records = question.operation in ON_RECORDS and not rest and not elsewhere
-    on_those = on_records and not said & {*words("things", "sessions"), *COUNTS} - {"no"}
+    on_those = on_records and not said & {*words("things", "sessions"), "thing", *COUNTS} - {"no"}
+    on_those &= not (points and len(cited) == 1 and question.operation == "last")  # "when does it end?"
+    # "When can I go home?" is asked of a day as a whole, or of all.
+    told = rest or elsewhere or said & (words("things", "first last") | _COMPARED.keys() | words("turns", "it"))
+    if question.operation in ("first", "last") and not told:
+        whole = sentence.asks("day") or any(each.taken == "conference" for each in sentence.tokens)
+        days = (each for each in before.filters.include if each.slot == "day" and not whole)
+        filters = question.filters.model_copy(update={"include": (*question.filters.include, *days)})
+        return question.model_copy(update={"filters": filters})
     several = said & words("turns", "them") and not said & words("turns", "more")
     pointed = _kept(question, sentence, said, cited, before, reader)
     if cited and not pointed and not on_those:
         pointed = _pointed(question, sentence, said, rest, cited, before)
+        pointed = pointed or (None if rest else _shifted(question, sentence, cited, before))
     if pointed:
         return pointed.model_copy(update={"unread": (), "doubted": False})
     goes_on = on_those or (on_records and several) or _continues(sentence, said, rest, question)
@@ -91,7 +108,7 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     resumed = _resumed(question, before, cited, said, rest)
     asked, known = ((each.operation, each.topic, each.filters, each.tables) for each in (resumed, before))
     # What changes nothing was not understood: "and the day after?"
-    unread = [sentence.tokens[place].raw for place in reader.unlisted(sentence)] if asked == known else []
+    unread = [sentence.tokens[place].raw for place in unlisted(sentence)] if asked == known else []
     return resumed.model_copy(update={"unread": tuple(unread)})
 
 
@@ -109,6 +126,32 @@ def _content(sentence: Sentence, reader: Reader) -> list[int]:
 def _ends_at(sentence: Sentence, place: int) -> bool:
     """Whether nothing is named from a word on: "the second", "the second one"."""
     return sentence.begins(place) or sentence.is_any(place, _ONES) or bool(sentence.tokens[place].gap.strip())
+
+
+def _is_article(sentence: Sentence, place: int) -> bool:
+    """Whether a word of another language that could point at something stands before what it belongs to: "das Web"."""
+    language, behind = sentence.language, sentence.tokens[place + 1 : place + 2]
+    article = language != "en" and sentence.is_any(place, words("grammar", "opening", language))
+    noun = any(each.gap == " " and (each.taken or each.word not in function_words(language)) for each in behind)
+    return (article and noun) or sentence.match(place - 1, ("gibt", "es"))
+
+
+def _shifted(question: Question, sentence: Sentence, cited: Sequence[Record], before: Question) -> Question | None:
+    """What is asked for earlier or later than what was shown, and nothing else: "anything later?", "und danach?"."""
+    own = sentence.language
+    sooner, later = (words("turns", key, own) | words("turns", key, "en") for key in ("sooner", "later then"))
+    told = [n for n in range(len(sentence)) if sentence.is_any(n, sooner | later)]
+    more = words("turns", "opens more it what") | words("things", "any some thing sessions") | STOP_WORDS
+    more |= spoken(own) if own != "en" else set()
+    shown = [each for each in cited if each.start]
+    if not (told and shown) or sentence.spans or any(sentence.word(n) not in more for n in sentence.rest()):
+        return None
+    late = sentence.is_any(told[0], later)
+    anchor = (max if late else min)(shown, key=lambda each: (each.start or datetime.max, each.id))
+    kept = (each for each in before.filters.include if each.slot not in (*TIMES, "record"))
+    include = (*around(anchor, "after" if late else "before"), *kept)
+    filters = before.filters.model_copy(update={"include": include})
+    return before.model_copy(update={"text": question.text, "operation": "find", "filters": filters})
 
 
 def _kept(
@@ -132,7 +175,7 @@ def _kept(
         if refused and rest and "other" in said:
             return _about(question, rest)
         if refused:
-            exclude = (*before.filters.exclude, _none_of(refused))
+            exclude = (*before.filters.exclude, _none_of(refused, "what you do not want"))
             filters = before.filters.model_copy(update={"exclude": exclude})
             return before.model_copy(update={"text": question.text, "filters": filters})
     return None
@@ -142,7 +185,8 @@ def _continues(sentence: Sentence, said: set[str], rest: list[int], question: Qu
     opens = sentence.word(0) in words("turns", "opens") or said & words("turns", "corrects more")
     points = said & words("turns", "it person", "en")
     short = len(sentence) <= _SHORT and question.operation == "find" and not (rest and question.filters.include)
-    whole = any(each.slot in ("type", "track", "person", "record") for each in question.filters.include)
+    named = ("type", "track", "person", "record", *(("room",) if said & words("things", "sessions") else ()))
+    whole = any(each.slot in named for each in question.filters.include)
     whole = whole and not said & words("turns", "them")
     bare = not rest and question.operation in ("find", "recommend") and not whole
     return bool(opens or bare or (not whole and not rest and (short or points)))
@@ -156,7 +200,9 @@ def _pointed(
     places = _ordinals(sentence, len(sessions)).values()
     named = [sessions[each] for each in dict.fromkeys(places) if each < len(sessions)]
     it, more = said & words("turns", "it"), said & words("turns", "more")
-    person = said & words("turns", "person", "en" if sentence.language == "en" else "")
+    person = said & words("turns", "person", sentence.language)
+    if Table.SPEAKERS in before.tables:
+        person |= said & {"they", "them"}
     slots = [span.condition for span in sentence.spans]
     topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
     anchor = (named or sessions)[0]
@@ -188,7 +234,8 @@ def _pointed(
         same = Condition(slot=slot, values=anchor.values(slot), said=f"the same {slot}")
         exclude = (*question.filters.exclude, *([_none_of([anchor])] if more else []))
         filters = Filters(include=(*question.filters.but(slot).include, same), exclude=exclude)
-        return question.model_copy(update={"filters": filters, "topic": topic})
+        operation = "find" if more and question.operation == "next" else question.operation
+        return question.model_copy(update={"filters": filters, "topic": topic, "operation": operation})
     behind = (span for span in sentence.spans if sentence.is_any(span.first - 1, words("turns", "it", "en")))
     kinds = {kind for span in behind for kind in span.condition.values}
     if those := [each for each in cited if not kinds.isdisjoint(each.values("type"))]:  # "that panel"
@@ -241,9 +288,12 @@ def _of_it(
     """A question about "it" or "those", of the sessions that were cited, or of what else was."""
     shown = sessions if said & words("turns", "them") else sessions[:1]
     more = said & words("turns", "more")
-    if question.operation == "clash":
+    sided = said & (words("turns", "it") - _ONES) and (rest or question.filters.include)
+    if question.operation == "clash" or (question.operation == "compare" and sided):
         sides = (*_about(question, shown).filters.include, *question.filters.include)
         return question.model_copy(update={"filters": Filters(include=sides)})
+    if question.operation == "compare" and said & words("turns", "after before"):  # "is X before the Y one?"
+        return None
     if not sentence.spans and not more and Table.SESSIONS in question.tables:
         if not rest and sessions[0].table is Table.EXHIBITORS and said & words("things", "sessions"):
             return question.model_copy(update={"topic": before.topic or sessions[0].title})
@@ -289,8 +339,8 @@ def _ordinals(sentence: Sentence, shown: int) -> dict[int, int]:
     return {place: number for place, number in found.items() if number is not None}
 
 
-def _none_of(cited: Sequence[Record]) -> Condition:
-    return Condition(slot="record", values=tuple(record.id for record in cited), said="what you have seen")
+def _none_of(cited: Sequence[Record], said: str = _SEEN) -> Condition:
+    return Condition(slot="record", values=tuple(record.id for record in cited), said=said)
 
 
 def _about(question: Question, records: Sequence[Record]) -> Question:
@@ -313,7 +363,7 @@ def around(anchor: Record, beside: Beside) -> tuple[Condition, Condition]:
         when, days = Condition(slot="end", most=begins, said=said), days[:1]
     else:
         when = Condition(slot="on", least=begins, most=ends, said=said)
-    return Condition(slot="day", values=days, said="that day"), when
+    return Condition(slot="day", values=days, said=_THAT_DAY), when
 
 
 def is_around(condition: Condition) -> bool:
@@ -336,14 +386,17 @@ def _resumed(
         replaced |= {"track", "type"}
     stays = () if "record" in replaced else before.filters.include  # who names one record asks for no other
     kept = tuple(each for each in stays if each.slot not in replaced and each.slot != "record")
-    if "day" in replaced:  # the present moment is one of today alone
-        kept = tuple(each for each in kept if each.said not in BY_NOW)
+    if "day" in replaced:  # the present moment is one of today alone, and what is around a session one of that day
+        around_one = any(each.said == _THAT_DAY for each in before.filters.include)
+        kept = tuple(each for each in kept if each.said not in BY_NOW and not (around_one and each.slot in TIMES))
     # What is denied now was wanted before: it goes, rather than stay as a second filter.
     denied = [(other.slot, {*other.values}) for other in new.exclude]
     kept = tuple(each for each in kept if not any(each.slot == slot and own >= {*each.values} for slot, own in denied))
     old = tuple(each for each in before.filters.exclude if each.slot not in replaced)
     # What was not wanted, and is named now, is wanted too: "OK, postgres too".
     old = tuple(each for each in old if not any(each.slot == now.slot and each.values == now.values for now in include))
+    # Of something else nothing was seen: "what else?" - "and in Hall C?"
+    old = tuple(each for each in old if each.said != _SEEN or not (include or rest))
     welcome = {each for each in before.filters.without if set(terms(each)) & set(terms(question.topic))}
     if welcome:
         rest = []

@@ -1,6 +1,7 @@
 """Days, times of day and lengths, as conditions."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -76,8 +77,9 @@ def clock_said(minute: int) -> str:
     return f"{minute // 60 % 24:02}:{minute % 60:02}"
 
 
-def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None) -> None:
-    """Read the days that are named: by their name, number or date, of those that have sessions, or as seen from now."""
+def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None, talked_of: Sequence[str] = ()) -> None:
+    """Read the days that are named: by name, number or date, or as seen from now or the day that is talked of."""
+    talked_of = talked_of or ([now.day.isoformat()] if now else [])
     for place in range(len(sentence)):
         word = sentence.word(place)
         if sentence.tokens[place].taken:
@@ -90,7 +92,7 @@ def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None) -> Non
             first = place - 2 if abs(away) == 2 and sentence.word(place - 2) == "day" else place
             sentence.ask(first, place + 1, "day", (now.day + timedelta(days=away)).isoformat())
             part = part or next((each for each in PARTS if away == 0 and word in words("time", each)), "")
-        elif word in words("time", "day"):
+        elif word in words("time", "day") and not _ask_beside(sentence, place, talked_of):
             _ask_numbered(sentence, place, held)
         elif word in days("months"):
             _ask_date(sentence, place, held)
@@ -102,8 +104,29 @@ def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None) -> Non
     for place in (place for place in range(len(sentence)) if named and sentence.match(place, ("that", "day"))):
         sentence.ask(place, place + 2, "day", *named[0])
     if now and not sentence.asks("day"):  # "the last talk of the day"
-        for place in (place for place in range(len(sentence)) if sentence.match(place, ("of", "the", "day"))):
-            sentence.ask(place, place + 3, "day", now.day.isoformat(), said="today")
+        bounds = words("time", "ends") | words("grammar", "starts")  # "when does the day end?"
+        whole = (place for place in range(len(sentence)) if sentence.match(place, ("the", "day")))
+        for place in (n for n in whole if sentence.word(n - 1) == "of" or sentence.is_any(n + 2, bounds)):
+            sentence.ask(place, place + 2, "day", now.day.isoformat(), said="today")
+
+
+def _ask_beside(sentence: Sentence, place: int, talked_of: Sequence[str]) -> bool:
+    """Ask for the day after or before the one that is talked of: "the day after", "am nächsten Tag", "le lendemain"."""
+    if not (talked_of and sentence.is_any(place, words("time", "day"))):
+        return False
+    behind = place + 1 + (sentence.word(place + 1) == "d'")  # "le jour d'après"
+    that = sentence.is_any(behind + 1, words("turns", "it"))
+    ends = sentence.begins(behind + 1) or that or sentence.is_any(behind + 1, ("in", "at", "about"))
+    steps = {"next": ("after", 1), "previous": ("before", -1)}
+    for key, (beside, step) in steps.items():
+        before = any(sentence.is_any(other, words("time", key)) for other in (place - 1, place))
+        after = ends and sentence.is_any(behind, words("time", key) | words("turns", beside))
+        if before or after:
+            day = date.fromisoformat((max if step > 0 else min)(talked_of)) + timedelta(days=step)
+            last = behind + 1 + that if after else place + 1
+            sentence.ask(place - sentence.is_any(place - 1, words("time", key)), last, "day", day.isoformat())
+            return True
+    return False
 
 
 def _compound(word: str) -> tuple[str, str] | None:

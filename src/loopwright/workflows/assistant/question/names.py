@@ -18,7 +18,7 @@ from loopwright.workflows.assistant.searching.index import COMMON, named_by
 from loopwright.workflows.assistant.searching.lexicon import days, function_words, glossary, numbers, words
 from loopwright.workflows.assistant.searching.vocabulary import WORD
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
-from loopwright.workflows.assistant.sources.languages import CODES, NAMES, code_of
+from loopwright.workflows.assistant.sources.info import CODES, NAMES, code_of
 
 _Named = TypeVar("_Named")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
@@ -256,7 +256,7 @@ def read_places(sentence: Sentence, names: Names) -> None:
     """Read rooms and buildings; a room that is not there is noted and kept, so that no other is shown for it."""
     blocks = words("things", "building")
     for place in range(len(sentence)):
-        if sentence.tokens[place].taken:
+        if sentence.tokens[place].taken or sentence.tokens[place].raw.endswith(("'", "’")):  # "c'est"
             continue
         for length in range(_LONGEST_ROOM, 0, -1):
             phrase = tuple(token.word for token in sentence.tokens[place : place + length])
@@ -285,9 +285,10 @@ def _is_room(sentence: Sentence, place: int, names: Names) -> bool:
     near = {sentence.word(place - 1), sentence.word(place - 2), sentence.word(place + 1)}
     located = near & {"in", "at", "im", "en", "room", "hall", "there", "into", *words("things", "room")}
     around = {token.taken for token in sentence.tokens[max(0, place - 1) : place + 2]}
-    beside = "day" in around and _squashed(word) not in names.types
+    kind = _squashed(word) in names.types  # "wie viele Poster", where there is a Poster Hall
+    beside = "day" in around and not kind
     unsaid = share(word) < (_USUAL / 10 if names.said[word] else _USUAL)
-    return sentence.named(place) or bool(located) or beside or unsaid
+    return (sentence.named(place) and not kind) or bool(located) or beside or unsaid
 
 
 def _read_building(sentence: Sentence, place: int, names: Names, blocks: frozenset[str]) -> None:

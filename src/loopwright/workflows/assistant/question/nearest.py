@@ -69,6 +69,7 @@ def refused(sentence: Sentence, first: int, last: int) -> list[int]:
 def nearest(sentence: Sentence, first: int, last: int, *, answered: float = 0.0) -> Near:
     """The operation that some words speak for most, with log-odds against a question which no programme answers."""
     model = model_of("examples")
+    first += sentence.says(first, "and") and first + 1 < last and not sentence.tokens[first].taken
     masked = _masked(sentence, first, last, model)
     said = _features(masked)
     known = [each for each in said if each in model.rows]

@@ -96,7 +96,8 @@ def asked_until(sentence: Sentence, first: int, last: int) -> int:
 
 def cue_at(sentence: Sentence, place: int) -> int:
     """How many words a cue has that stands at a place; 0 for none."""
-    if sentence.says(place - 1, "if"):  # "or if not, about X"
+    # "Or if not, about X", "what do I miss if I skip Sunday?"
+    if sentence.says(place - 1 - sentence.is_any(place - 1, words("time", "person")), "if"):
         return 0
     for phrase in cues(sentence.language):
         if sentence.match(place, phrase):

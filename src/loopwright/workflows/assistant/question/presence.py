@@ -53,7 +53,8 @@ def read_presence(sentence: Sentence, weight: Callable[[int], float]) -> None:
             best = int(odds.argmax())
             before = model.labels[best] if odds[best] >= _SURE else "asked"
             # "When can I leave on Sunday?" asks; a time in it may still be the one until which somebody stays.
-            asks = sentence.says(first, "wonders") and sentence.asks_at(first) and "NOT" not in said
+            inverted = sentence.asks_at(first) or sentence.says(first + 1, "wonders")
+            asks = sentence.says(first, "wonders") and inverted and "NOT" not in said
             if asks and all(span.condition.slot == "day" for span in spans):
                 before = "asked"
         if before == "asked":
@@ -183,6 +184,9 @@ def _change(sentence: Sentence, spans: Sequence[Span], said: str, first: int, *,
         changed += days if timed or said == "come" else []
         # Who is free between two times can come from the first on.
         changed += [span for span in timed if _mark(span.condition) == "BETWEEN"]
+        # Who leaves then misses what those hear who come then.
+        missed = any(sentence.says(place, "misses") for place in range(spans[0].first))
+        said = ("leave" if said == "come" else "come") if missed else said
         changed += [Span(span.first, span.last, _limit(span.condition, said)) for span in timed]
     sentence.spans = [each for each in sentence.spans if each not in spans] + changed
 

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 
 from loopwright.retrieval.english import english_words, share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
-from loopwright.workflows.assistant.question import moments
+from loopwright.workflows.assistant.question import facts, moments
 from loopwright.workflows.assistant.question import names as naming
 from loopwright.workflows.assistant.question.nearest import Near, asked_with, nearest, refused
 from loopwright.workflows.assistant.question.negation import asked_until, cue_at, denied, unread
@@ -43,11 +43,8 @@ DOUBTFUL = 4.5
 """The log-odds from which a question may ask for something else than it was read as."""
 CLEAR, NEAR, ALONE = 2.0, 9.0, 6.5
 """Log-odds: above the next operation; for one on records, and above a search; for what is asked without a subject."""
-_COUNTED: dict[str, str] = table("things")["counted"]
-"""Word, in the singular -> what is counted or listed by it."""
 _DOUBTED = frozenset({"outside", "now", "next", "previous", "first", "last", "longest", "shortest", "clash", "until"})
-_TELLING = frozenset({"both", "each", "no", "not", "same", "than", "most", "only"})
-"""Small words that ask for something else than all there is."""
+_HOME = re.compile(r"(?i)\b(?:i|we) (?:go|head) home\b")
 _MOMENTS: dict[Operation, Slot] = {"now": "on", "next": "start", "previous": "end"}
 """What goes by the present moment -> what that moment is a limit of."""
 _PEOPLE, _SPOKEN = {"people", "persons"}, naming.SPEAKING - {"is", "does", "by", "when"}
@@ -69,7 +66,7 @@ class Reader:
     last: Sentence = field(init=False)
     """The question read last, each word with what it was read as."""
     days: tuple[str, ...] = ()
-    """The days that the turn before asked for."""
+    """The days that the turn before asked for, or the one of all that was shown last."""
     doubted: bool = False
     """Whether it may ask for something else than a search, as it seems."""
     at_stand: bool = False
@@ -89,10 +86,10 @@ class Reader:
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
             named = Condition(slot="record", values=tuple(each.id for each in records))
             sentence.spans.append(Span(place, place + 1, named))
-        elif _CHILDREN.search(text):
-            return self.sentence(_CHILDREN.sub("children", text))
+        elif (plainer := _HOME.sub("we leave", _CHILDREN.sub("children", text))) != text:
+            return self.sentence(plainer)
         naming.read_beside(sentence, names)
-        moments.read_days(sentence, names.days, self.now)
+        moments.read_days(sentence, names.days, self.now, self.days)
         self._meals(sentence)
         windows = moments.read_windows(sentence, names.days)
         naming.read_places(sentence, names)
@@ -106,7 +103,11 @@ class Reader:
         self._without_background(sentence)
         self._corrected(sentence)
         for place, token in enumerate(sentence.tokens):
-            if self.names.called.intersection(terms(token.word)):
+            # "The congress", but not "the congress dinner".
+            the = {"the", "this"} if sentence.language == "en" else words("grammar", "opening", sentence.language)
+            named = sentence.is_any(place - 1, the) and sentence.is_any(place, words("things", "conference"))
+            alone = named and not self.names.titled(sentence.raw(place, place + 2) if place + 1 < len(sentence) else "")
+            if alone or self.names.called.intersection(terms(token.word)):
                 sentence.take(place, place + 1, "conference")
         return sentence
 
@@ -121,7 +122,8 @@ class Reader:
             to_come = not all(any(holds(each, past) for past in begun) for each in meals)
             waits = to_come and _WAITS.search(sentence.text)  # "how long until lunch?"
             before = place - 1 - sentence.is_any(place - 1, ("the", "dem", "zum"))
-            if called and (waits or not sentence.is_any(before, words("time", "at before after during between to"))):
+            timing = words("time", "at before after during between to", sentence.language)
+            if called and (waits or not sentence.is_any(before, timing)):
                 sentence.take(place, place + 1, "title")
                 continue
             named = sorted(meals, key=lambda each: -len(each.title))  # "Lunch" rather than "Lunch quiz"
@@ -170,6 +172,7 @@ class Reader:
         operation, by = self._asked(sentence, near)
         doubted, said = self.doubted, {token.word for token in sentence.tokens}
         wanted = moments.read_number(sentence) if operation in ("find", "recommend") else 0
+        coming = self._next_thing(sentence) if operation == "find" else 0
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         # What made the operation be seen asks for it, and is no subject.
@@ -188,7 +191,7 @@ class Reader:
         self._namesakes(sentence, spans, excluded)
         tables = self.tables(sentence, spans)
         if {*tables} <= {Table.EXHIBITORS, Table.ATTENDEES} and operation not in ("count", "recommend"):
-            operation = "find"  # stands are there all day
+            operation, doubted = "find", doubted or operation in _DOUBTED  # stands are there all day
         # Who names a session by its title asks for that one, whatever else is said.
         topic = "" if sentence.asks("record") and operation == "find" else self.topic(sentence, excluded)
         if operation == "recommend" and topic:
@@ -198,10 +201,10 @@ class Reader:
         whole = operation == "find" and topic == sentence.raw(0, len(sentence))
         now = operation == "now"
         unclear = now or operation == "find" or (operation == "most" and near.likeness < ALONE)
-        if unclear and (whole or not topic) and (listed := self._listed(sentence)):
+        if unclear and (whole or not topic) and (listed := facts.listed(sentence)):
             people, topic, whole = listed == Table.SPEAKERS, "", False  # "who are the speakers?"
             operation, by, tables = ("find", "", (Table.SPEAKERS,)) if people else ("about", listed, tables)
-        by = "free room" if by == "room" and _asks_free(sentence) else by
+        by = "free room" if by == "room" and facts.asks_free(sentence) else by
         # No word of it is a subject.
         marked = (each for each in sentence.rest() if not _only_asks(sentence.word(each)) and _marked(sentence, each))
         known = self.search.vocabulary
@@ -209,7 +212,7 @@ class Reader:
         plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in spelled)
         doubted |= whole and not plain and not any(marked)
         now |= by == "free room" and not (sentence.asks("day") or ("day" in said and said & {"all", "whole"}))
-        filters = self._filters(sentence, "now" if now else operation, spans, excluded)
+        filters = self._filters(sentence, "now" if now else operation, spans, excluded, coming)
         include, exclude, barred = filters.include, filters.exclude, [span.condition for span in spans]
         unwanted = [said for each in barred for said in (*each.values, each.said) if said]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
@@ -228,10 +231,10 @@ class Reader:
             topic = " ".join(sentence.tokens[place].raw for place in places)
             unsaid, doubted = [], True
         elif whole and operation == "find" and not (topic or excluded or exclude or notes):
-            unsaid = self.unlisted(sentence)
+            unsaid = facts.unlisted(sentence)
         return Question(
             text=text,
-            operation=operation,
+            operation="next" if coming == 1 and operation == "find" else operation,
             tables=tables,
             topic=topic,
             filters=filters,
@@ -243,16 +246,20 @@ class Reader:
             unread=tuple(sentence.tokens[place].raw for place in unsaid),
         )
 
-    def _filters(self, sentence: Sentence, operation: Operation, spans: list[Span], without: list[str]) -> Filters:
-        """What records must be, and what they must not be: what spans say, and subjects."""
+    def _filters(
+        self, sentence: Sentence, operation: Operation, spans: list[Span], without: list[str], coming: int
+    ) -> Filters:
+        """What records must be, and what they must not be: what spans say, and subjects; how many of them come next."""
         exclude = tuple(span.condition for span in spans)
         # What is not wanted is not asked for by being named again: "anything but Sunday; Sunday is for the family".
         barred = {(each.slot, each.values) for each in exclude if each.values}
         kept = [each for each in sentence.spans if (each.condition.slot, each.condition.values) not in barred]
         include = _joined([span for span in kept if span not in spans])
-        include += self._when(self._moment(sentence, operation), include)
+        include += self._when("next" if coming > 1 else self._moment(sentence, operation), include)
         include += self._still(include, operation)
-        records, begun = self.search.catalogue.records, self._begun() if operation == "until" else ()
+        # The next keynote may be one of another day.
+        begun = self._begun() if operation == "until" or coming == 1 else ()
+        records = self.search.catalogue.records
         titled = [records[value] for each in include if each.slot == "record" for value in each.values]
         # What is named and has begun is told of, unless it comes again.
         if not titled or any(not any(holds(each, past) for past in begun) for each in titled):
@@ -261,9 +268,9 @@ class Reader:
 
     def _asked(self, sentence: Sentence, near: Near) -> tuple[Operation, str]:
         """What of the programme's own is to be done, and what is counted, where it looks like an operation."""
-        operation, by = near.operation, self._by(sentence, near.operation)
+        operation, by = near.operation, facts.counted_by(sentence, near.operation)
         said = {token.word for token in sentence.tokens}
-        counted = [n for n, each in enumerate(sentence.tokens) if _COUNTED.get(each.word.removesuffix("s")) == by]
+        counted = [n for n, each in enumerate(sentence.tokens) if by and facts.counts(each.word) == by]
         talks = next((n for n in range(len(sentence)) if sentence.is_any(n, words("things", "sessions"))), inf)
         if operation == "most" and any(n > talks or cue_at(sentence, n - 1) for n in counted):
             return "find", ""  # "which talk has no room?", "which talk has the most speakers?"
@@ -273,8 +280,9 @@ class Reader:
             return "outside", ""
         subjects = {n: terms(sentence.word(n)) for n in self._subjects(sentence, ())} if operation == "outside" else {}
         named = [sentence.word(n) for n, own in subjects.items() if asked_with("outside").isdisjoint(own)]
-        if self.names.titled(" ".join(named)):  # "how do I get rid of mites?"
-            operation, self.doubted = "find", True
+        meal = any(each.taken == "title" and each.word in words("time", "noon dinner") for each in sentence.tokens)
+        if self.names.titled(" ".join(named)) or (operation == "outside" and meal):  # "how do I get rid of mites?"
+            operation, self.doubted = "find", bool(named)
         return operation, by
 
     def operation(self, sentence: Sentence) -> Near:
@@ -424,7 +432,7 @@ class Reader:
             # Of another language only what the programme has too, and what is known in English.
             told = [sentence.tokens[n].raw for n in rest if known.get(n, 0.0) > max(known.values(), default=0.0) / 2]
             named = [word for word in told if word[0].isupper()]
-            kept = named if english else told or kept
+            kept = named if english else told or [each for each in kept if fold(each) not in spoken(sentence.language)]
         return " ".join([*kept, *english]).strip()
 
     def _belongs(self, sentence: Sentence, place: int, subjects: Collection[int]) -> bool:
@@ -494,7 +502,7 @@ class Reader:
         for place in range(len(sentence) - 1):  # "sql lite"
             one, other = sentence.word(place), sentence.word(place + 1)
             joined = one + other
-            apart = min(len(one), len(other)) < _PARTED or {one, other} & STOP_WORDS
+            apart = min(len(one), len(other)) < _PARTED or {one, other} & (STOP_WORDS | spoken(sentence.language))
             if not apart and sentence.tokens[place + 1].gap == " " and other not in vocabulary.spread:
                 if meant := joined if joined in vocabulary.spread else vocabulary.spelled(joined):
                     sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
@@ -541,19 +549,6 @@ class Reader:
         kinds = {span.last for span in sentence.spans if span.condition.slot == "type"}  # "Junior workshops"
         return [n for n, word in said.items() if n not in kinds and not _only_asks(word.partition("'")[0])]
 
-    def unlisted(self, sentence: Sentence) -> list[int]:
-        """The words that say more than that all there is, or all of a day, is asked for: "go home", "both"."""
-        plain = STOP_WORDS - _TELLING | words("turns", "filler opens") | words("things", "sessions thing any some")
-        plain |= spoken(sentence.language) if sentence.language != "en" else set()
-        told = (n for n, each in enumerate(sentence.tokens) if each.taken == "told" and not sentence.spans)
-        said = ((n, sentence.word(n).partition("'")[0]) for n in sentence.rest() or told)  # "I leave on Sunday." alone
-        asking = asked_with("find", "recommend")
-        lists = len(sentence) < 4 or any(sentence.is_any(n, words("things", "sessions")) for n in range(3))
-        before = {"good", *(("both", "each") if lists else ())}  # "good morning", "all talks, both days"
-        plain |= {pair[0].word for pair in pairwise(sentence.tokens) if lists and pair[1].word in ("day", "days")}
-        said = ((n, word) for n, word in said if word not in plain and not sentence.is_any(n - 1, before))
-        return [n for n, word in said if word in _TELLING or asking.isdisjoint(terms(word))]
-
     def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """What an operation that goes by the present moment asks of time."""
         asked = {each.slot for each in include}
@@ -564,16 +559,23 @@ class Reader:
         return tuple(each for each in found if each.slot not in asked)
 
     def _moment(self, sentence: Sentence, operation: Operation) -> Operation:
-        """The operation, or that of the present moment, as in "X now", "the next three"; but not in "now we ..."."""
+        """The operation, or that of the present moment, as in "X now"; but not in "now we ..."."""
         if operation == "find":
             for place in sentence.rest():
                 tells = sentence.begins(place) and sentence.is_any(place + 1, words("time", "person", "en"))
                 if sentence.is_any(place, words("time", "now")) and not tells:
                     return "now"
-                things = (sentence.is_any(other, words("things", "sessions")) for other in range(place + 1, place + 4))
-                if sentence.word(place) == "next" and any(things) and sentence.tokens[place + 1].gap == " ":
-                    return "next"
         return operation
+
+    def _next_thing(self, sentence: Sentence) -> int:
+        """How many are asked for that come next: one for "the next keynote", 2 for "the next talks", 0 for none."""
+        for place in (place for place in sentence.rest() if sentence.is_any(place, words("time", "next"))):
+            for other in range(place + 1, min(place + 4, len(sentence))):
+                thing = sentence.is_any(other, words("things", "sessions")) or sentence.tokens[other].taken == "type"
+                if thing and sentence.tokens[place + 1].gap == " ":
+                    sentence.take(place, place + 1, "operation")
+                    return 1 + sentence.word(other).endswith("s")
+        return 0
 
     def _begun(self) -> tuple[Condition, ...]:
         """What nobody waits for any more: what was on earlier days, or has begun by this very minute."""
@@ -597,39 +599,6 @@ class Reader:
         named = any(each.slot in ("person", "record", "on") for each in include)
         still = days == [today] and operation in ("find", "recommend") and not over and not named
         return (Condition(slot="end", least=now.minute),) if still else ()
-
-    def _listed(self, sentence: Sentence) -> str:
-        """What is to be listed instead of sessions, as "which rooms", "all speakers"."""
-        asking = words("things", "any free", "en") | {"which", "what", "list", "the", "your"}
-        said = (n for n in range(len(sentence)) if sentence.is_any(n - 1, asking) and sentence.word(n).endswith("s"))
-        listed = {_COUNTED.get(sentence.word(n).removesuffix("s"), ""): n for n in said}
-        if Table.SPEAKERS in listed and not words("things", "sessions") & {each.word for each in sentence.tokens}:
-            sentence.take(listed[Table.SPEAKERS], listed[Table.SPEAKERS] + 1, "kind")
-            return Table.SPEAKERS
-        return next((each for each in listed if each not in ("", *Table)), "")
-
-    def _by(self, sentence: Sentence, operation: Operation) -> str:
-        """What is counted, if not records."""
-        if operation == "until" and any(sentence.is_any(place, words("things", "last")) for place in sentence.rest()):
-            return "last"
-        if operation not in ("most", "count", "about"):
-            return ""
-        for token in sentence.tokens:
-            if operation == "count" and token.word in words("things", "sessions"):
-                return ""
-            counted = _COUNTED.get(token.word.removesuffix("s"), "")
-            if counted and (operation != "about" or token.word.endswith("s")):
-                return counted
-        return "day" if operation == "most" and sentence.asks("day") else ""
-
-
-def _asks_free(sentence: Sentence) -> bool:
-    """Whether rooms are asked for that are free, which stands beside them or is said of them; no "free software"."""
-    timed = sentence.asks("start", "on", "end") or any(token.word in words("time", "now") for token in sentence.tokens)
-    said = [place for place in range(len(sentence)) if sentence.is_any(place, words("things", "free"))]
-    beside = {n for n in said if any(sentence.is_any(m, words("things", "room")) for m in (n - 1, n + 1))}
-    beside |= {n for n in said if sentence.says(n - 1, "be") or sentence.says(n - 2, "be")}
-    return any(timed or sentence.word(place) != "available" for place in beside)
 
 
 def _joined(spans: list[Span]) -> tuple[Condition, ...]:

@@ -8,8 +8,8 @@ from typing import get_args
 
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.assistant.constants import MAX_LIMIT, SURE
-from loopwright.workflows.assistant.question.attributes import facts_of
 from loopwright.workflows.assistant.question.conversation import ON_RECORDS, Beside, around, asked_in, is_around
+from loopwright.workflows.assistant.question.facts import facts_of
 from loopwright.workflows.assistant.question.moments import position_at
 from loopwright.workflows.assistant.question.names import grouped
 from loopwright.workflows.assistant.question.negation import cue_at
@@ -30,7 +30,8 @@ from loopwright.workflows.assistant.schemas import (
 from loopwright.workflows.assistant.searching.lexicon import words
 from loopwright.workflows.assistant.searching.search import Search
 
-_JOINS = [frozenset(each.split()) for each in ("vs versus", "or oder ou o", "and & und et y en", "with")]
+_JOINED = ("vs versus", "or oder ou o", "and & und et y en", "with", "before after than as")
+_JOINS = [frozenset(each.split()) for each in _JOINED]
 """What stands between two things, the clearest first."""
 _SIDES = ("type", "track", "person")
 """What a side of a comparison may ask for itself."""

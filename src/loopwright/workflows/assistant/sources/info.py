@@ -1,5 +1,6 @@
-"""What is known of the conference itself."""
+"""What is known of the conference itself, and of the languages that it may be in."""
 
+import re
 from datetime import date, time
 from functools import cached_property
 from typing import Annotated, Self
@@ -7,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, model_validator
 
+from loopwright.config import shipped
+from loopwright.retrieval.text import fold
 from loopwright.workflows.assistant.schemas import Frozen
 
 MOST_DAYS = 366
@@ -57,3 +60,18 @@ class ConferenceInfo(Frozen):
     def zone(self) -> ZoneInfo:
         """The time zone."""
         return ZoneInfo(self.time_zone)
+
+
+_LISTED: dict[str, str] = shipped("loopwright.workflows.assistant", "data/languages.yaml")
+
+CODES = {code: names.split()[0] for code, names in _LISTED.items()}
+"""Code -> the language's English name."""
+NAMES = {fold(name): code for code, names in _LISTED.items() for name in names.split()}
+"""Name, folded -> code."""
+_SHORTER = {"eng": "en", "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "spa": "es", "ita": "it", "nld": "nl"}
+
+
+def code_of(value: str) -> str:
+    """The code of a language as a schedule has it, such as "en-GB", "deu" or "English"."""
+    code = re.split(r"[-_]", value.casefold())[0]
+    return NAMES.get(fold(value)) or _SHORTER.get(code, code)

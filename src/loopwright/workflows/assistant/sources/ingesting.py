@@ -13,15 +13,8 @@ from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.vectors import fill_vectors
 from loopwright.workflows.assistant.schemas import Record, Table
+from loopwright.workflows.assistant.sources import storing
 from loopwright.workflows.assistant.sources.reading.schedules import read_schedule, read_table
-from loopwright.workflows.assistant.sources.storing import (
-    INFO_ID,
-    LAYOUT,
-    contribution_of,
-    digest_of,
-    embedded_text,
-    info_contribution,
-)
 from loopwright.workflows.files import Source
 
 
@@ -92,12 +85,12 @@ def ingest(
         problems += read.problems
         # What had to be left out of a file is told each time that it is given.
         contributions.append(Contribution(document=replace(file, digest="") if read.problems else file, passages=()))
-        if read.info is not None and digests.get(INFO_ID) != digest_of(read.info):
-            contributions.append(info_contribution(read.info))
-    fresh = [record for record in records.values() if digests.get(record.id) != digest_of(record)]
+        if read.info is not None and digests.get(storing.INFO_ID) != storing.digest_of(read.info):
+            contributions.append(storing.info_contribution(read.info))
+    fresh = [record for record in records.values() if digests.get(record.id) != storing.digest_of(record)]
     if fresh:
         tell(f"storing {len(fresh):,} records")
-    store.put([*map(contribution_of, fresh), *contributions])
+    store.put([*map(storing.contribution_of, fresh), *contributions])
     if gone:
         tell(f"deleting {len(gone):,} records")
         store.delete(gone)
@@ -112,13 +105,13 @@ def ingest(
     )
 
 
-embed_all = partial(fill_vectors, text_of=embedded_text)
+embed_all = partial(fill_vectors, text_of=storing.embedded_text)
 """Gives a vector to each passage that has none of a model; see `loopwright.retrieval.vectors.fill_vectors`."""
 
 
 def _file(path: Path, tables: tuple[Table, ...], time_zone: str | None) -> Document:
     """What tells that a file was read already: what it holds, and what else decides how it is read."""
-    read_by = f"{LAYOUT} {version('loopwright')} {time_zone or ''} {path.suffix} ".encode()
+    read_by = f"{storing.LAYOUT} {version('loopwright')} {time_zone or ''} {path.suffix} ".encode()
     source = Source(path=path)
     digest = hashlib.sha256(read_by + source.data(source.limits.text_bytes)).hexdigest()
     return Document(id=f"file:{tables[0].value}", title=path.name, digest=digest, tags=("file",))

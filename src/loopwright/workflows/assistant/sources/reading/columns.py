@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from loopwright.config import shipped
 from loopwright.retrieval.text import fold
 from loopwright.workflows.assistant.schemas import Table
-from loopwright.workflows.assistant.sources import languages
+from loopwright.workflows.assistant.sources import info
 from loopwright.workflows.assistant.sources.reading import times
 from loopwright.workflows.assistant.sources.reading.files import as_text
 
@@ -122,7 +122,7 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
         "start": lambda values: _share(values, _time),
         "end": ends,
         "url": lambda values: _share(values, lambda value: value.startswith(("http://", "https://", "www."))),
-        "languages": lambda values: _share(values, lambda value: {fold(value), languages.code_of(value)} & _LANGUAGES),
+        "languages": lambda values: _share(values, lambda value: {fold(value), info.code_of(value)} & _LANGUAGES),
         "description": lambda values: _length(values) if _length(values) >= _TEXT else 0,
         # "Great Hall" looks like a name, too, but there are few of them.
         "speakers": lambda values: 3 * len({*values}) > sum(map(bool, values)) and _share(values, _are_names),
@@ -136,7 +136,7 @@ def _tests(columns: Mapping[str, Column], held: Mapping[str, str]) -> dict[str, 
     }
 
 
-_LANGUAGES = {*languages.NAMES, *languages.CODES} - {"no"}
+_LANGUAGES = {*info.NAMES, *info.CODES} - {"no"}
 
 
 def _share(values: Column, holds: Callable[[str], object]) -> float:

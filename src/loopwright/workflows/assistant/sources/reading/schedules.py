@@ -271,10 +271,7 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     abstract, description = (plain_text(files.as_text(values.get(name))) for name in ("abstract", "description"))
     tracks = _one_or_listed(values.get("tracks"))
     record = Record(
-        id=f"{Table.SESSIONS.value}:{key}",
-        table=Table.SESSIONS,
-        key=key,
-        title=title,
+        **_named(Table.SESSIONS, key, title),
         texts=_filled(
             title=title,
             subtitle=_line(values, "subtitle"),
@@ -385,10 +382,7 @@ def _known(person: _Person, read: _Known) -> tuple[str, _Person, list[Record]]:
 def _speaker(key: str, person: _Person, sessions: Sequence[Record]) -> Record:
     tracks = dict.fromkeys(track for session in sessions for track in session.values("track"))
     return Record(
-        id=f"{Table.SPEAKERS.value}:{key}",
-        table=Table.SPEAKERS,
-        key=key,
-        title=person.name,
+        **_named(Table.SPEAKERS, key, person.name),
         texts=_filled(
             name=person.name,
             biography=person.biography,
@@ -411,14 +405,15 @@ def _record(table: Table, title: str, values: Mapping[str, Any], taken: set[str]
     days = [day.isoformat() for text in several(values.get("days")) if (day := times.date_or_none(text))]
     room = _line(values, "rooms")
     return Record(
-        id=f"{table.value}:{key}",
-        table=table,
-        key=key,
-        title=title,
+        **_named(table, key, title),
         texts=_filled(name=title, role=role, **texts, topics=", ".join(topics)),
         fields=_fields(room=(room,) if room else (), topic=topics, language=several(values.get("languages")), day=days),
         url=web_address(files.as_text(values.get("url"))),
     )
+
+
+def _named(table: Table, key: str, title: str) -> dict[str, Any]:
+    return {"id": f"{table.value}:{key}", "table": table, "key": key, "title": title}
 
 
 def _line(values: Mapping[str, Any], name: str) -> str:
