@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from select import select
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+from uuid import uuid4
 
 from loopwright.errors import ConfigError
 
@@ -23,6 +26,8 @@ _UNKNOWN = re.compile(r'invalid URI query parameter: "(\w+)"')
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 # A host that vanishes without a word is given up after half a minute; the system's own limits are hours.
 _ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
+_APART: set[tuple[str, str]] = set()  # databases and users that were asked through a pooler in session mode
+_PATIENCE = 5.0  # seconds for another session of a pooler, which may have none left
 
 
 def is_postgres(address: str) -> bool:
@@ -110,12 +115,44 @@ class PostgresAddress:
         """
         wanted = {"search_path": self.schema + beside, "idle_in_transaction_session_timeout": idle}
         parts = (f"set_config('{name}', '{value}', false)" for name, value in wanted.items() if value)
-        return f"SELECT {', '.join(parts)}".encode()
+        return f"SELECT pg_backend_pid(), {', '.join(parts)}".encode()
 
     def configure(self, connection: psycopg.Connection[Any], idle: int = 0, beside: str = "") -> None:
-        """Begin a connection; see `settings`."""
-        connection.execute(self.settings(idle, beside))
+        """Begin a connection; see `settings`.
+
+        Raises:
+            ConfigError: If it leads through a pooler that gives what was set for it to others.
+        """
+        begun = connection.execute(self.settings(idle, beside), prepare=False).fetchone()
         connection.commit()
+        place = str(self).rpartition(" of ")[2], self.user
+        # A pooler tells another number than the server.
+        if begun and begun[0] != connection.info.backend_pid and place not in _APART:
+            if self._is_lent_out(connection):
+                raise ConfigError(
+                    f"{self} is asked through a pooler in transaction mode, which keeps nothing that is set for a "
+                    "connection: give the address of PostgreSQL itself, or of a pooler in session mode"
+                )
+            _APART.add(place)
+
+    def _is_lent_out(self, connection: psycopg.Connection[Any]) -> bool:
+        """Whether another connection finds what is set for this one, or this one does not."""
+        from psycopg import OperationalError
+
+        asked, mine = b"SELECT current_setting('loopwright.session', true)", (uuid4().hex,)
+        connection.execute("SELECT set_config('loopwright.session', %s, false)", mine, prepare=False)
+        connection.commit()
+        how: dict[str, Any] = {**self.libpq(), "autocommit": True}
+        with suppress(OperationalError, ValueError), closing(type(connection).connect(**how)) as other:
+            other.pgconn.send_query(b"SELECT 1")
+            if select([other.pgconn.socket], (), (), _PATIENCE)[0]:  # else it waits for a session: none is lent out
+                while other.pgconn.get_result():
+                    pass
+                # Several times: a pooler may give its sessions in turn.
+                found = [who.execute(asked, prepare=False).fetchone() for who in (*[other] * 5, connection)]
+                connection.commit()
+                return mine in found[:5] or found[5] != mine
+        return False
 
     def make_schema(self, connection: psycopg.Connection[Any]) -> None:
         """Make the schema where it is missing: whoever may make none is refused even where it is there."""

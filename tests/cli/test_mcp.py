@@ -1,7 +1,9 @@
 """``loopwright mcp`` with the official client, over standard input and output and over streamable HTTP."""
 
 import asyncio
+import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -73,6 +75,19 @@ def transport(kind: str, folder: Path, *targets: str) -> Iterator[Any]:
         process.communicate()
 
 
+def test_an_interrupt_ends_it_while_it_waits_for_input(folder):
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen([PROGRAM, "mcp", "drafts.py:graph"], cwd=folder, text=True, **pipes) as process:
+        print('{"jsonrpc": "2.0", "id": 1, "method": "ping"}', file=process.stdin, flush=True)
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(30) in (0, -signal.SIGINT)
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("kind", ["stdio", pytest.param("http", marks=pytest.mark.slow)])
 async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, folder, caplog):
     told: list[tuple[float, str | None]] = []
@@ -101,8 +116,7 @@ async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, fold
             assert not answer.is_error
             assert answer.structured_content["answer"] == "long, draft 3"
             assert [content.text for content in answer.content] == ["long, draft 3", "better exhausted after 2 of 2"]
-            told_of = {"fire": "the paper burns \ufffd", "half": "draft 1\ufffd", "count": '"drafts": 1'}
-            for topic, words in told_of.items():
+            for topic, words in ("fire", "the paper burns \ufffd"), ("half", "draft 1\ufffd"), ("count", '"drafts": 1'):
                 assert words in (await client.call_tool("drafts-graph", {"topic": topic})).content[0].text
             (folder / os.fsdecode(b"caf\xe9.py")).write_text(DRAFTS)
             odd = (await client.call_tool("check_graph", {"target": str(folder)})).structured_content["graphs"]

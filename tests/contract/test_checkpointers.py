@@ -24,10 +24,15 @@ from langgraph.checkpoint.conformance.capabilities import BASE_CAPABILITIES
 from langgraph.checkpoint.serde.event_hooks import register_serde_event_listener
 from langgraph.graph import END
 from postgres import postgres_server  # noqa: F401
+from psycopg import OperationalError
+from psycopg.errors import ProgramLimitExceeded
+from psycopg_pool import PoolTimeout
+from psycopg_pool.base import AttemptWithBackoff
 from shapes import State, graph
 
 from loopwright.checkpoints import aopen_checkpointer, archive, open_checkpointer, sqlite
 from loopwright.checkpoints.archive import EPOCH, fence
+from loopwright.checkpoints.postgres import pool_at, prepared
 from loopwright.engine.langgraph_private import LATEST
 from loopwright.errors import CheckpointError
 from loopwright.workflows.iqa.distortions import Severity
@@ -295,6 +300,25 @@ async def test_a_connection_to_a_server_that_takes_no_writes_is_not_used_again(s
         with saver._cursor() as cursor:
             cursor.execute("SET default_transaction_read_only = on")
         await saver.in_thread(saver.fence, "t", 1)
+        with pytest.raises(ProgramLimitExceeded):  # and what is too large for it is sent once
+            await saver.in_thread(saver.fence, "".join(map(str, range(100_000))), 1)
+
+
+def test_a_saver_is_back_soon_however_long_its_server_was_gone(spec_of: SpecOf, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(AttemptWithBackoff, "INITIAL_DELAY", 0.1)
+    address = prepared(spec_of("postgresql", tmp_path))
+    with pool_at(address, 0.4) as pool:
+        pool.wait()
+        with monkeypatch.context() as gone:
+            gone.setattr(pool.connection_class, "connect", Mock(side_effect=OperationalError("gone")))
+            with pool.connection() as connection:
+                connection.close()
+            for _ in range(4):
+                with pytest.raises(PoolTimeout), pool.connection():
+                    pass
+        began = time.monotonic()
+        with pool.connection(10):
+            assert time.monotonic() - began < 0.9
 
 
 def two_steps(saver: Any, before_second: Callable[[], Any]) -> Any:
@@ -343,6 +367,11 @@ async def test_what_has_no_number_is_let_through_and_an_id_that_is_used_again_be
             await two_steps(saver, nothing).ainvoke({"log": []}, attempt(2), durability="sync")
         await fence(saver, "t", 0)
         await two_steps(saver, nothing).ainvoke({"log": []}, attempt(0), durability="sync")
+        await saver.adelete_thread("t")
+        with saver.cursor() if hasattr(saver, "cursor") else saver._cursor() as cursor:
+            assert not cursor.execute("SELECT thread_id FROM loopwright_attempts").fetchall(), "a row for each run ever"
+        with pytest.raises(Exception, match="or it was deleted"):
+            await two_steps(saver, nothing).ainvoke({"log": []}, attempt(0), durability="sync")
 
 
 async def test_attempts_that_begin_at_once_leave_the_newest(spec: str) -> None:

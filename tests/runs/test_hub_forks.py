@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hosted_graphs import PATH, Desk, Walk, log, opened, ran, until
+from hosted_graphs import PATH, Desk, Walk, log, opened, ran, standing, until
 from shapes import graph, loop
 
 from loopwright import bounded
@@ -87,10 +87,7 @@ async def test_what_cannot_be_forked_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_fork_of_a_fork_and_of_a_run_that_goes_on(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk)) as hub:
-        parent = await hub.start("walk", {**ASKED, "hold": "check#2"})
-        await until(lambda: desk.waiting["check#2"])
+    async with standing(tmp_path, "check#2", ASKED) as (hub, parent, desk):
         await until(lambda: hub.store.get(parent.id).path == (*PATH, *PATH))
         first = await hub.fork(parent.id, await place(hub, parent.id, "left"))
         await until(lambda: desk.waiting["check#2"] == 2)

@@ -6,13 +6,15 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
-from hosted_graphs import PATH, Desk, Walk, log, opened, ran, until
+from hosted_graphs import PATH, Desk, Walk, log, opened, ran, standing, until
 from langgraph.types import RetryPolicy
 from shapes import State, graph
 
 from loopwright import astream, bounded
+from loopwright.checkpoints.archive import CheckpointsAway
 from loopwright.engine.events.schema import NodeStarted
 from loopwright.errors import InputError
 from loopwright.runs import reading, states
@@ -75,10 +77,7 @@ async def test_the_figures_of_a_resumed_run_are_those_of_its_log(tmp_path: Path)
 
 
 async def test_a_cancelled_run_can_go_on(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk)) as hub:
-        live = await hub.start("walk", {**ASKED, "hold": "left#1"})
-        await until(lambda: desk.waiting["left#1"])
+    async with standing(tmp_path, "left#1", ASKED) as (hub, live, desk):
         await hub.cancel(live.id)
         desk.opened.add("left#1")
         record = await hub.until_ended((await hub.resume(live.id)).id)
@@ -157,6 +156,23 @@ async def test_a_shutdown_lets_supersteps_end_and_the_runs_go_on_at_the_next_sta
     assert record.status == "finished"
     assert sorted(visits(events)) == sorted(whole(1, 2))
     assert [event.name for event in clients] == ["done"]
+
+
+async def test_a_run_whose_checkpoints_cannot_be_reached_waits_and_goes_on(tmp_path: Path, monkeypatch) -> None:
+    async with standing(tmp_path, "check#1", ASKED) as (hub, live, desk):
+        away = Mock(side_effect=CheckpointsAway("nobody listens", transient=True))
+        with monkeypatch.context() as gone:
+            gone.setattr(hub.saver, "put", away)
+            gone.setattr(hub.saver, "put_writes", away)
+            gone.setattr(hub._jobs, "give_back", AsyncMock())
+            desk.opened.add("check#1")
+            await until(lambda: hub._jobs.give_back.await_count)
+            assert hub.store.get(live.id).status == "queued"
+        await hub._jobs.give_back(hub._jobs._on[live.id][0])
+        record = await hub.until_ended(live.id, 60)
+        assert (record.status, record.lost, record.passes) == ("finished", 0, {"again": 1})
+        assert {*visits(await log(hub, live.id))} == {*whole(1, 2)}
+        assert desk.begun["check"] == 3, "what could not be saved runs again, and nothing else"
 
 
 async def test_a_shutdown_cancels_what_does_not_end_in_time(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from unittest.mock import Mock
 
 import pytest
-from hosted_graphs import PATH, Desk, Walk, log, opened, ran, until
+from hosted_graphs import PATH, Desk, Walk, log, opened, ran, standing, until
 from langgraph.channels import UntrackedValue
 from shapes import State, graph
 
@@ -118,10 +118,7 @@ async def test_what_cannot_run_is_refused_before_it_starts(tmp_path, workflow, g
 
 @pytest.mark.parametrize("asynchronous", [True, False], ids=["async nodes", "sync nodes"])
 async def test_a_cancelled_run_ends_at_once_and_says_so(tmp_path: Path, asynchronous: bool) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk, asynchronous=asynchronous)) as hub:
-        live = await hub.start("walk", {**ASKED, "hold": "check"})
-        await until(lambda: desk.waiting["check"])
+    async with standing(tmp_path, "check", ASKED, asynchronous=asynchronous) as (hub, live, desk):
         record = await hub.cancel(live.id)
         desk.opened.add("check")
         assert (record.status, record.error_type) == ("cancelled", "Cancelled")
@@ -185,10 +182,7 @@ async def test_an_error_of_another_kind_blames_no_value_that_is_not_kept(tmp_pat
 
 
 async def test_a_run_whose_cancellation_was_lost_ends_with_its_next_event(tmp_path: Path) -> None:
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk)) as hub:
-        live = await hub.start("walk", {**ASKED, "hold": "check"})
-        await until(lambda: desk.waiting["check"])
+    async with standing(tmp_path, "check", ASKED) as (hub, live, desk):
         hub._going[live.id].live.stopping = "cancelled"
         desk.opened.add("check")
         record = await hub.until_ended(live.id)
@@ -233,10 +227,7 @@ async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("ends", ["finished", "cancelled", "for good"])
 async def test_a_run_that_cannot_be_kept_has_not_ended_and_goes_on_from_what_is_kept(tmp_path, monkeypatch, ends):
-    desk = Desk()
-    async with opened(tmp_path, Walk(desk)) as hub:
-        live = await hub.start("walk", {**ASKED, "hold": "check"})
-        await until(lambda: desk.waiting["check"])
+    async with standing(tmp_path, "check", ASKED) as (hub, live, desk):
         # What happened so far is kept in parts: a moment later than it happens.
         await until(lambda: ['"node":"check"' in each.data for each in hub.store.events(live.id)[-1:]] == [True])
         following = asyncio.create_task(log(hub, live.id))

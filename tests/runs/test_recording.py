@@ -26,7 +26,7 @@ from typing_extensions import TypedDict
 from loopwright import NodePolicy, Retry, bounded
 from loopwright.engine.events.schema import NodeFinished, NodeStarted, StateSaved, run_event
 from loopwright.runs.hub import RunHub
-from loopwright.runs.plain import USUAL, Bounds, plain
+from loopwright.runs.plain import USUAL, Bounds, plain, shortened
 from loopwright.runs.recording import EVENT, Recorder, written
 from loopwright.runs.store import open_runs
 from loopwright.testing import always
@@ -222,6 +222,19 @@ def test_an_event_that_is_too_large_is_shortened_further_and_can_be_read_back() 
     data = written(event)
     assert len(data) <= EVENT
     assert run_event.validate_json(data).update["all"]["…"]
+
+
+def test_of_a_long_text_no_more_is_searched_than_is_shown_and_no_key_is_cut_open() -> None:
+    began = time.process_time()
+    shown = shortened("lorem ipsum dolor sit amet " * 740_000, 20_000)
+    assert time.process_time() - began < 1, "who searches 20 MB beats no more, and loses its runs"
+    assert shown.endswith("… (19,960,000 more characters)")
+    key = "eyJ" + ".".join(("a" * 2000, "b" * 4000, "c" * 300))
+    assert shortened(f"eyJ{'a' * 90}.{'b' * 90_000}.{'c' * 90} end", 100) == "*** end", "however long it is"
+    for keys in (1, 40):
+        shown = shortened(f"{'x' * 90} {f'{key} ' * keys}{'y ' * 50_000}", 100)
+        assert shown.startswith(f"{'x' * 90} ***"), "a text full of keys is shown, too"
+        assert "aaa" not in shown and "eyJ" not in shown
 
 
 class ByReference:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -15,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from loopwright.config import Allowance
 from loopwright.database.failures import explained, is_lost
-from loopwright.errors import InputError
+from loopwright.errors import AttemptLost, InputError
 from loopwright.runs import hub as hubs
 from loopwright.runs import launching
 from loopwright.runs.allowances import RunAllowances
@@ -25,7 +26,7 @@ from loopwright.server import ServerSettings, Serving
 from loopwright.server.agent_api.streaming import frames
 from loopwright.server.agent_api.threads import Threads, Turn
 from loopwright.server.metrics import Metrics
-from loopwright.server.retention import Retention, _forget_unused, retaining
+from loopwright.server.retention import Retention, _forget_unused, _is_alone, retaining
 from loopwright.server.uploads import Uploads
 
 ASKED = {"question": "where?"}
@@ -100,7 +101,7 @@ async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_pat
         assert max(each.get("rounds", 0) for each in states) == 2, "nothing of another run lies among them"
 
 
-async def test_an_answer_goes_to_the_question_that_it_names(tmp_path):
+async def test_an_answer_goes_to_the_question_that_it_names(tmp_path, monkeypatch):
     async with opened(tmp_path, Walk()) as hub:
         run = await ran(hub, {**ASKED, "ask": True})
         for wrong, told in (({"0" * 32: "yes"}, "asks no question"), (None, "give one")):
@@ -110,6 +111,9 @@ async def test_an_answer_goes_to_the_question_that_it_names(tmp_path):
         with pytest.raises(InputError, match="asks 2 questions"):
             other = run.asked[0].model_copy(update={"id": "1" * 32})
             hubs._require_fitting(run.model_copy(update={"asked": (*run.asked, other)}), "yes")
+        with monkeypatch.context() as raced, pytest.raises(InputError, match="goes on already"):
+            raced.setattr(hub.store, "begin", Mock(side_effect=AttemptLost(run.id, 1, 2)))
+            await hub.resume(run.id, answer="yes")
         again = await hub.resume(run.id, answer={run.asked[0].id: "yes"})
         assert (await hub.until_ended(again.id)).outcome.answer == "yes after 1"
 
@@ -155,6 +159,15 @@ def test_a_file_that_another_server_deleted_is_passed_over(tmp_path, monkeypatch
     monkeypatch.setattr(Uploads, "__iter__", lambda _self: iter(["0" * 32]))
     _forget_unused(None, Uploads(ServerSettings(data=tmp_path)), used := {"1" * 32: "a run"})
     assert not used
+
+
+def test_files_in_a_folder_of_two_histories_are_kept(tmp_path):
+    names = ("postgres", "another", f"the run history {tmp_path / 'runs.db'}")
+    first, other, here = (Mock() for _name in names)
+    first.name, other.name, here.name = names
+    alone = partial(_is_alone, uploads=Uploads(ServerSettings(data=tmp_path)))
+    assert alone(here) and alone(first) and alone(first)
+    assert not alone(here) and not alone(other) and not alone(first), "their runs may need what it does not know"
 
 
 async def test_a_server_answers_while_old_runs_are_forgotten(tmp_path):

@@ -30,8 +30,7 @@ def empty_conference(reflect_and_replan: BaseChatModel | None = None, **section:
     """A conference with a programme that has not a single talk."""
     store = open_store("memory")
     store.put([info_contribution(EMPTY)])
-    models = {"reflect_and_replan": reflect_and_replan} if reflect_and_replan else {}
-    return services_of(store, section, models)
+    return services_of(store, section, {"reflect_and_replan": reflect_and_replan} if reflect_and_replan else {})
 
 
 def sample_services(models: dict[str, BaseChatModel] | None = None, **section: Any) -> Services:

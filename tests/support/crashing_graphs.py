@@ -174,8 +174,7 @@ def spender_inside(record: Record, *, inside_bounded: bool = True, **options: An
     ask = _asking(record)
     inner = graph("START-one one-two two-three", State, **{name: ask(name) for name in ("one", "two", "three")})
     inside = bounded(inner) if inside_bounded else inner.compile()
-    edges = "START-inside inside?inside inside?answer answer-END"
-    made = graph(edges, State, inside=inside, answer=ask("answer"))
+    made = graph("START-inside inside?inside inside?answer answer-END", State, inside=inside, answer=ask("answer"))
     loop = Loop(name="again", target="inside", sources=("inside",), limit=20, exhausted="answer")
     budget = Budget(model_calls=CALLS, exhausted="answer")
     return bounded(made, [loop], budget=budget, name="spender inside", **options)

@@ -28,8 +28,7 @@ def build(job: dict[str, Any], record: Record, saver: Any) -> BoundedGraph:
         record.watch_files()
     elif isinstance(saver, SqliteSaver):
         saver.conn.set_trace_callback(lambda statement: record.note("statement", kind=statement.split()[0]))
-    options = {**job["options"], "checkpointer": saver}
-    return getattr(crashing_graphs, job["graph"])(record, **options)
+    return getattr(crashing_graphs, job["graph"])(record, **job["options"], checkpointer=saver)
 
 
 def began(state: Any) -> bool:

@@ -154,8 +154,7 @@ def _splice(content: bytearray, rng: random.Random) -> bytearray:
 
 def _repeat(content: bytearray, rng: random.Random) -> bytearray:
     start = rng.randrange(len(content))
-    part = content[start : start + rng.choice((8, 64, 500))]
-    content[start:start] = part * rng.choice((2, 20))
+    content[start:start] = content[start : start + rng.choice((8, 64, 500))] * rng.choice((2, 20))
     return content
 
 

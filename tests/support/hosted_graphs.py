@@ -122,8 +122,7 @@ class Walk(Workflow):
 
     def __init__(self, desk: Desk | None = None, model: BaseChatModel | None = None, asynchronous: bool = True) -> None:
         self.desk = desk or Desk()
-        models = ModelRegistry({"default": model}, nodes=self.model_nodes)
-        super().__init__(Services(WorkflowConfig(), models))
+        super().__init__(Services(WorkflowConfig(), ModelRegistry({"default": model}, nodes=self.model_nodes)))
         self.prompts = PromptLibrary([Prompt("look", 1, "Look for {{what}}.")])
         self.values: dict[str, Any] = {}
         self._asynchronous = asynchronous
@@ -206,6 +205,18 @@ async def opened(folder: Path, *workflows: Workflow, saver: str = "sqlite", **op
             yield hub
         finally:
             await hub.close(grace=0.0)
+
+
+@asynccontextmanager
+async def standing(
+    folder: Path, at: str, given: Mapping[str, Any], **options: Any
+) -> AsyncIterator[tuple[RunHub, RunRecord, Desk]]:
+    """A hub, a run that stands at a node, and the desk that lets it go on; the options are the walk's."""
+    desk = Desk()
+    async with opened(folder, Walk(desk, **options)) as hub:
+        run = await hub.start("walk", {**given, "hold": at})
+        await until(lambda: desk.waiting[at])
+        yield hub, run, desk
 
 
 async def ran(hub: RunHub, given: Mapping[str, Any], workflow: str = "walk", **options: Any) -> RunRecord:

@@ -65,9 +65,8 @@ async def drive(
         usage_of_the_run.set(made.usage)
         done = Driven(made)
         options: dict[str, Any] = {"thread_id": name, "states": True} if saver else {}
-        graph_input = None if recovered else made.graph_input
         try:
-            async for event in astream(hosted.graph(saver), graph_input, **options):
+            async for event in astream(hosted.graph(saver), None if recovered else made.graph_input, **options):
                 done.events.append(event)
                 done.told += made.told(event)
                 done.client += made.client_events(event)

@@ -128,8 +128,7 @@ class Hosts:
     def server(self, *options: str, alone: bool = False) -> Process:
         """A server; `alone` keeps everything in this folder."""
         runs = ["--data", "kept"] if alone else ["--runs", self.url]
-        words = ["serve", "own.py:graph", *runs, "--port", "0", "--lease", str(self.lease), *options]
-        return self.started_as(words)
+        return self.started_as(["serve", "own.py:graph", *runs, "--port", "0", "--lease", str(self.lease), *options])
 
     def started_as(self, words: list[str], more: dict[str, str] | None = None) -> Process:
         """Start a command of Loopwright with more environment variables, and wait until it is ready."""

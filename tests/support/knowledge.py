@@ -36,8 +36,7 @@ def kept(texts: Iterable[Text], path: Path | None = None) -> KnowledgeStore:
 
 def contribution(title: str, text: str) -> Contribution:
     digest = hashlib.sha256(text.encode()).hexdigest()
-    read = ReadDocument(id=title, title=title, digest=digest, text=text)
-    return contribution_of(read, (), 120)
+    return contribution_of(ReadDocument(id=title, title=title, digest=digest, text=text), (), 120)
 
 
 def passage_of(text: Text) -> Evidence:
@@ -61,5 +60,4 @@ def rag(
     if web:
         section["web"] = {"engine": "searxng", "url": web}
     config = RAGConfig.load(None, {"rag": section, "langgraph": langgraph or {}, "pipeline": pipeline or {}}, {})
-    registry = ModelRegistry(models, nodes=RAGConfig.model_nodes)
-    return Services(config, registry, given_store=store or kept(texts))
+    return Services(config, ModelRegistry(models, nodes=RAGConfig.model_nodes), given_store=store or kept(texts))

@@ -119,12 +119,9 @@ def case(
             back[names[later]].append(target)
     if forward_only:
         back = {name: [] for name in names}
-    fails: list[tuple[str, list[str]]] = []
     for name in names:
         kind = dice.choice(kinds)
         made.features[kind] += 1
-        if kind == "fails":
-            fails.append((name, forward[name]))
         action = _inside(dice, forward_only)
         if kind != "inside":
             action = disguised and disguised(dice, names)
@@ -138,9 +135,6 @@ def case(
         made.graph.add_edge([names[start] for start in starts], names[end])
         made.edges |= {(names[start], names[end]) for start in starts}
         made.features["join"] += 1
-    for name, targets in fails:
-        handler = made.graph.nodes[made.graph.nodes[name].error_handler_node or ""]
-        handler.ends = (*targets, END)
     made.loops = [*_loops(made, dice, names, back)]
     return made
 
@@ -182,6 +176,7 @@ def _add(
         return
     if kind == "fails":
         graph.add_node(name, **_failing(made, name, plain, forward), defer=deferred)
+        graph.nodes[graph.nodes[name].error_handler_node or ""].ends = (*forward, END)
     else:
         graph.add_node(name, action or plain, defer=deferred)
     for target in alone:
@@ -272,9 +267,7 @@ def _loops(made: Case, dice: random.Random, names: list[str], back: dict[str, li
         if dice.random() < 0.2:
             limit = StateLimit(key="limit", default=1, ceiling=limit)
         scope = f"l{dice.randrange(number)}" if number and dice.random() < 0.35 else RUN
-        stall = None
-        if dice.random() < 0.2:
-            stall = Stall(key=lambda state: len(state.get("log", [])) // 3)
+        stall = Stall(key=lambda state: len(state.get("log", [])) // 3) if dice.random() < 0.2 else None
         made.features["loop"] += 1
         made.features["scope"] += scope != RUN
         made.features["stall"] += stall is not None

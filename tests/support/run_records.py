@@ -36,8 +36,7 @@ def run_record(run_id: str = "run-1", **changes: Any) -> RunRecord:
         "outcome": outcome,
         **changes,
     }
-    loops = fields.get("loops", ())
-    fields.setdefault("passes", {loop.loop: loop.passes for loop in loops})
+    fields.setdefault("passes", {loop.loop: loop.passes for loop in fields.get("loops", ())})
     return a_run(run_id, **fields)
 
 

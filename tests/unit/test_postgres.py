@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
+from socket import socketpair
+from unittest.mock import Mock
 
 import pytest
 from postgres import beside, postgres_server, postgres_url  # noqa: F401
@@ -10,7 +12,7 @@ from run_histories import a_run, shown
 from store_contract import contribution
 
 from loopwright.checkpoints import open_checkpointer
-from loopwright.errors import StoreError
+from loopwright.errors import ConfigError, StoreError
 from loopwright.postgres import STANDSTILL, PostgresAddress, with_schema
 from loopwright.retrieval import stores
 from loopwright.retrieval.stores import open_store
@@ -62,6 +64,20 @@ async def test_every_connection_begins_with_its_schema_and_none_with_options(pos
     async with jobs._connector._get_standalone_connection() as connection:
         assert await (await connection.execute(BEGUN)).fetchone() == (f"{schema}_jobs", "3s", "UTF8")
     await jobs.close()
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction", "none left"])
+def test_a_pooler_that_lends_sessions_out_is_refused(postgres_url: str, mode: str, monkeypatch) -> None:  # noqa: F811
+    monkeypatch.setattr("loopwright.postgres._PATIENCE", 0.1 if mode == "none left" else 20)
+    address = PostgresAddress.parse(f"postgresql://{mode.split()[0]}@pooler/all", schema="s", holds="a thing")
+    told = pytest.raises(ConfigError, match="mode, which keeps nothing") if mode == "transaction" else nullcontext()
+    with beside(postgres_url) as one, beside(postgres_url) as other, beside(postgres_url) as third:
+        pooled, (silent, _end) = Mock(wraps=one, info=Mock(backend_pid=-1)), socketpair()
+        waiting = Mock(wraps=third, pgconn=Mock(socket=silent.fileno()))
+        found = {"session": other, "transaction": one, "none left": waiting}[mode]
+        type(pooled).connect = staticmethod(lambda **_how: found)
+        with told:
+            address.configure(pooled)
 
 
 def test_every_text_is_kept_whatever_the_encodings(database: Callable[[str], str], monkeypatch) -> None:

@@ -2,7 +2,7 @@
 
 An attempt of a run that is numbered has its number in the configuration, under `EPOCH`; LangGraph keeps it in the
 metadata of each checkpoint. A trigger compares it with the newest attempt that began, in the transaction that would
-keep the checkpoint. What has no number is let through.
+keep the checkpoint. What has no number is let through; of a run that was deleted no attempt is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from loopwright.engine.langgraph_private import begin_ids_after
-from loopwright.errors import CheckpointError
+from loopwright.errors import CheckpointError, StoreError
 
 WAIT = 30.0
 """Seconds for which a save waits for a database that is gone, or that another process keeps locked."""
@@ -30,38 +30,42 @@ T = TypeVar("T")
 EPOCH = "loopwright_epoch"
 """The key of the configuration, and of a checkpoint's metadata."""
 
-TABLE = "loopwright_attempts"
+ATTEMPTS = "loopwright_attempts"
 
 SQLITE = f"""
-    CREATE TABLE IF NOT EXISTS {TABLE} (thread_id TEXT PRIMARY KEY, epoch INTEGER NOT NULL);
-    CREATE TRIGGER IF NOT EXISTS loopwright_fence BEFORE INSERT ON checkpoints
-    WHEN (SELECT epoch FROM {TABLE} WHERE thread_id = NEW.thread_id) > CASE WHEN json_valid(CAST(NEW.metadata AS TEXT))
-        THEN json_extract(CAST(NEW.metadata AS TEXT), '$.{EPOCH}') END
-    BEGIN SELECT RAISE(ROLLBACK, 'a later attempt of this run began'); END;
+    CREATE TABLE IF NOT EXISTS {ATTEMPTS} (thread_id TEXT PRIMARY KEY, epoch INTEGER NOT NULL);
+    CREATE TRIGGER IF NOT EXISTS loopwright_fence_2 BEFORE INSERT ON checkpoints
+    WHEN coalesce((SELECT epoch FROM {ATTEMPTS} WHERE thread_id = NEW.thread_id), {2**62}) > CASE
+        WHEN json_valid(CAST(NEW.metadata AS TEXT)) THEN json_extract(CAST(NEW.metadata AS TEXT), '$.{EPOCH}') END
+    BEGIN SELECT RAISE(ROLLBACK, 'a later attempt of this run began, or it was deleted'); END;
 """
 """What makes the table and the trigger in SQLite; the failed transaction is taken back, so that it locks nobody out."""
 
 POSTGRES = f"""
-    CREATE TABLE IF NOT EXISTS {TABLE} (thread_id text PRIMARY KEY, epoch bigint NOT NULL);
-    CREATE OR REPLACE FUNCTION loopwright_fence() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE TABLE IF NOT EXISTS {ATTEMPTS} (thread_id text PRIMARY KEY, epoch bigint NOT NULL);
+    CREATE OR REPLACE FUNCTION loopwright_fence_2() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE newest bigint;
     BEGIN
-        SELECT epoch INTO newest FROM {TABLE} WHERE thread_id = NEW.thread_id FOR SHARE;
-        IF newest > (NEW.metadata ->> '{EPOCH}')::bigint THEN
-            RAISE EXCEPTION 'a later attempt of this run began';
+        SELECT epoch INTO newest FROM {ATTEMPTS} WHERE thread_id = NEW.thread_id FOR SHARE;
+        IF coalesce(newest, {2**62}) > (NEW.metadata ->> '{EPOCH}')::bigint THEN
+            RAISE EXCEPTION 'a later attempt of this run began, or it was deleted';
         END IF;
         RETURN NEW;
     END $$;
     CREATE OR REPLACE TRIGGER loopwright_fence BEFORE INSERT ON checkpoints
-        FOR EACH ROW EXECUTE FUNCTION loopwright_fence();
+        FOR EACH ROW EXECUTE FUNCTION loopwright_fence_2();
 """
 """The same in PostgreSQL (14 or newer)."""
 
 BEGIN = (
-    f"INSERT INTO {TABLE} (thread_id, epoch) VALUES (%s, %s) ON CONFLICT (thread_id) DO UPDATE SET epoch ="
-    f" CASE WHEN excluded.epoch > {TABLE}.epoch OR excluded.epoch = 0 THEN excluded.epoch ELSE {TABLE}.epoch END"
+    f"INSERT INTO {ATTEMPTS} (thread_id, epoch) VALUES (%s, %s) ON CONFLICT (thread_id) DO UPDATE SET epoch ="
+    f" CASE WHEN excluded.epoch > {ATTEMPTS}.epoch OR excluded.epoch = 0 THEN excluded.epoch ELSE {ATTEMPTS}.epoch END"
 )
 """Notes that an attempt begins: the thread, and the attempt's number."""
+
+
+class CheckpointsAway(StoreError):
+    """The database of the checkpoints cannot be reached for now: what needs them can go on once it is back."""
 
 
 def _awaited(name: str) -> Any:

@@ -20,8 +20,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg import errors
 from psycopg_pool import ConnectionPool
 
-from loopwright.checkpoints.archive import BEGIN, POSTGRES, TABLE, WAIT, Archive
-from loopwright.errors import CheckpointError, StoreError
+from loopwright.checkpoints.archive import ATTEMPTS, BEGIN, POSTGRES, WAIT, Archive, CheckpointsAway
+from loopwright.errors import CheckpointError
 from loopwright.postgres import STANDSTILL, PostgresAddress
 
 SHORT = 512
@@ -33,9 +33,10 @@ SCHEMA = "loopwright_checkpoints"
 T = TypeVar("T")
 
 _OUTAGE = 120.0
-"""Seconds for which a run waits for a database that is gone, before it fails."""
+"""Seconds for which a run waits for a database that is gone, before it is given back to go on later."""
 
 _HOW: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0}
+_TOO_MUCH = "54"  # the beginning of SQLSTATE where a value is too large for PostgreSQL, as it will be at each attempt
 _GONE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, errors.IdleInTransactionSessionTimeout)
 
 
@@ -76,12 +77,20 @@ class KeptPostgresSaver(Archive, PostgresSaver):
             try:
                 return await Archive.in_thread(self, call, *arguments)
             except (*_GONE, CheckpointError) as error:
-                if not isinstance(error.__cause__ or error, _GONE) or time.monotonic() > end:
-                    if isinstance(error, CheckpointError):
+                cause = error.__cause__ or error
+                lasting = not isinstance(cause, _GONE) or (cause.sqlstate or "").startswith(_TOO_MUCH)
+                if lasting or time.monotonic() > end:
+                    if lasting or isinstance(error, CheckpointError):
                         raise
                     told = f"the checkpoints in PostgreSQL cannot be reached: {' '.join(str(error).split())}"
-                    raise StoreError(told, transient=True) from error
+                    raise CheckpointsAway(told, transient=True) from error
             await asyncio.sleep(0.5)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a run."""
+        with self._cursor() as cursor:
+            cursor.execute(f"DELETE FROM {ATTEMPTS} WHERE thread_id = %s".encode(), [str(thread_id)])
+        PostgresSaver.delete_thread(self, thread_id)
 
     def fence(self, thread_id: str, epoch: int) -> None:
         """Refuse what an earlier attempt of a run would save."""
@@ -134,6 +143,7 @@ def pool_at(address: PostgresAddress, wait: float = WAIT) -> ConnectionPool[Any]
         kwargs=address.libpq() | _HOW, connection_class=_Connection,
         configure=partial(address.configure, idle=STANDSTILL),
         check=ConnectionPool.check_connection, min_size=1, max_size=1, timeout=wait, open=False,
+        reconnect_timeout=wait / 2,  # by its own back-off it would come back as long after an outage as that lasted
     )  # fmt: skip
 
 
@@ -147,7 +157,7 @@ def prepared(url: str) -> PostgresAddress:
     address = PostgresAddress.parse(url, schema=SCHEMA, holds="a checkpoint store")
     try:
         with connected(address) as connection:
-            kept = _one(connection, "SELECT to_regclass(%s)", f"{address.schema}.{TABLE}") is not None
+            kept = _one(connection, "SELECT to_regproc(%s)", f"{address.schema}.loopwright_fence_2") is not None
             if not (kept and is_made(connection, address, "checkpoint_migrations", PostgresSaver)):
                 make_tables(connection, address, PostgresSaver(connection).setup)
                 # Several statements at once; last: it says that all is there.
@@ -182,7 +192,7 @@ def make_tables(connection: psycopg.Connection[Any], address: PostgresAddress, s
     # Asked again and again: an index that LangGraph makes waits for every statement that runs, also for one that waits
     # for a lock. The lock ends with the connection.
     until = time.monotonic() + _OUTAGE
-    while not _one(connection, "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", f"{address.schema}.{TABLE}"):
+    while not _one(connection, "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", f"{address.schema}.{ATTEMPTS}"):
         if time.monotonic() > until:
             raise psycopg.OperationalError("another process makes the tables, and does not end")
         time.sleep(0.05)

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from loopwright.checkpoints.archive import BEGIN, SQLITE, WAIT, Archive
+from loopwright.checkpoints.archive import ATTEMPTS, BEGIN, SQLITE, WAIT, Archive
 from loopwright.errors import CheckpointError
 
 TABLE = "loopwright_values"
@@ -127,7 +127,8 @@ class KeptSqliteSaver(Archive, SqliteSaver):
         """Delete a run."""
         with self.lock, self.conn:
             with self.cursor(transaction=False) as cursor:
-                cursor.execute(f"DELETE FROM {TABLE} WHERE thread_id = ?", [str(thread_id)])
+                for table in (TABLE, ATTEMPTS):
+                    cursor.execute(f"DELETE FROM {table} WHERE thread_id = ?", [str(thread_id)])
             SqliteSaver.delete_thread(self, str(thread_id))
         self._there.clear()
 

@@ -1,6 +1,7 @@
 """``loopwright mcp``: proofs of graphs, and every workflow, as tools of an MCP host."""
 
 import asyncio
+import signal
 import sys
 from contextlib import ExitStack, redirect_stdout, suppress
 from typing import Annotated
@@ -31,6 +32,7 @@ def mcp(
         with redirect_stdout(sys.stderr):  # what imported code prints is no part of the protocol
             opened = serve.opened(exits, targets, config, any_number=True)
         if listener is None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input would hold up any other end
             return asyncio.run(serve_stdio(opened))
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         print(f"listening on {address}; stop with Ctrl-C", file=sys.stderr, flush=True)

@@ -64,8 +64,7 @@ def check(
     failed = seen = 0
     for model in [known_model(name) for name in names] if names else KNOWN.values():
         try:
-            weights = find(model)
-            if weights is not None:
+            if (weights := find(model)) is not None:
                 verify(weights)
                 print(f"{model.name}: hash right")
         except WeightsError as problem:

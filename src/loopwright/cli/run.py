@@ -190,10 +190,7 @@ def _run(
 
 
 def settings_of(given: list[str] | None) -> dict[str, Any]:
-    """The values of ``--set`` by dotted key.
-
-    Args:
-        given: ``KEY=VALUE`` each, the value as YAML.
+    """The values of ``--set``, ``KEY=VALUE`` each with the value as YAML, by dotted key.
 
     Raises:
         InputError: If one says no value.

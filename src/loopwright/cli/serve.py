@@ -164,14 +164,10 @@ def opened(
     *,
     any_number: bool = False,
 ) -> list[Workflow[Any]]:
-    """Open workflows.
+    """Open workflows, which ``exits`` closes, by names, modules and files.
 
-    Args:
-        exits: Closes them.
-        targets: Names, modules and files; None for what a ``langgraph.json`` here names, else for what is installed.
-        config: The configuration.
-        store: Where the one workflow has its documents.
-        any_number: Whether none will do, and what the first run waits for is made only then.
+    Without any, they are what a ``langgraph.json`` here names, else what is installed. The store is where the one
+    workflow has its documents. With ``any_number`` none will do, and what the first run waits for is made only then.
     """
     found: list[Workflow[Any]] = []
     everything = not targets and not Path(LANGGRAPH).is_file()

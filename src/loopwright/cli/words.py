@@ -42,12 +42,7 @@ def typed() -> Iterator[str]:
 
 @contextmanager
 def shown_count(what: str, wanted: bool) -> Generator[Callable[[int, int], None]]:
-    """Draw how many of something are done.
-
-    Args:
-        what: What is counted, in the plural.
-        wanted: Whether to draw at all.
-    """
+    """Draw how many of something, in the plural, are done; nothing unless it is wanted."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -18,6 +18,7 @@ from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.engine.budget.meter import model_asked, reply_of
 from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, listener, tasks_of
+from loopwright.engine.nodes.failures import words_of
 from loopwright.engine.nodes.policy import TryAgain
 from loopwright.models.changes import prompt_in_use
 from loopwright.runs.plain import message_text, plain, shortened
@@ -53,29 +54,15 @@ class ModelCalls(BaseCallbackHandler):
         """Each call that is under way -> when it began, and its event without what came back."""
 
     def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Note a call that is about to be sent."""
-        given = messages[0] if messages else []
-        self._begin(run_id, serialized, metadata, [(message.type, message_text(message)) for message in given])
+        given = [(message.type, message_text(message)) for message in (messages[0] if messages else ())]
+        self._begin(run_id, serialized, given, **kwargs)
 
-    def on_llm_start(
-        self,
-        serialized: dict[str, Any],
-        prompts: list[str],
-        *,
-        run_id: UUID,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
         """As `on_chat_model_start`, for models that complete a text."""
-        self._begin(run_id, serialized, metadata, [("human", prompt) for prompt in prompts])
+        self._begin(run_id, serialized, [("human", prompt) for prompt in prompts], **kwargs)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of a call that was answered."""
@@ -90,7 +77,7 @@ class ModelCalls(BaseCallbackHandler):
             self._tell(self._event(*asked, begun if isinstance(begun, LLMResult) else None, message))
 
     def _begin(
-        self, run_id: UUID, serialized: Any, metadata: dict[str, Any] | None, texts: list[tuple[str, str]]
+        self, run_id: UUID, serialized: Any, texts: list[tuple[str, str]], metadata: Any = None, **_others: Any
     ) -> None:
         about, prompt = metadata or {}, prompt_in_use.get()
         model = model_asked(serialized, about)
@@ -155,20 +142,12 @@ class Attempts(BaseCallbackHandler):
         self._failed: dict[str, tuple[BaseException, float]] = {}
         self._failures: Counter[str] = Counter()
 
-    def on_chain_start(
-        self,
-        serialized: dict[str, Any],
-        inputs: Any,
-        *,
-        run_id: UUID,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def on_chain_start(self, serialized: dict[str, Any], inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """Something begins: an attempt of a node, or a part of one, which is passed over."""
-        node, visit = (metadata or {}).get("langgraph_node"), (metadata or {}).get("langgraph_checkpoint_ns")
+        about: dict[str, Any] = kwargs.get("metadata") or {}
+        node, visit = about.get("langgraph_node"), about.get("langgraph_checkpoint_ns")
         # LangGraph marks what it runs itself; a graph within a node has a namespace below that node's.
-        own = any(tag.startswith("graph:step:") for tag in tags or ())
+        own = any(tag.startswith("graph:step:") for tag in kwargs.get("tags") or ())
         if not own or not isinstance(node, str) or not isinstance(visit, str) or "|" in visit:
             return
         self._running[run_id] = visit
@@ -176,15 +155,11 @@ class Attempts(BaseCallbackHandler):
             error, at = self._failed.pop(visit)
             policies = self._graph.nodes[node].retry_policy or self._graph.retry_policy
             retried = NodeRetried(
-                node=node,
-                tasks=tasks_of(visit),
-                attempt=self._failures[visit],
+                node=node, tasks=tasks_of(visit), attempt=self._failures[visit],
                 attempts=max((policy.max_attempts for policy in policies), default=self._failures[visit] + 1),
-                kind=type(error).__name__,
-                message=str(error),
+                kind=type(error).__name__, message=words_of(error), wait=time.monotonic() - at,
                 rule="retry_policy",  # in the place of a rule's name
-                wait=time.monotonic() - at,
-            )
+            )  # fmt: skip
             self._told(retried)
             if heard_by := listener.get():
                 heard_by.void.append((node, *retried.tasks))

@@ -278,7 +278,28 @@ def judged(a: RunRecord, b: RunRecord) -> Verdict:
             return Verdict(better="unknown", by=None, why=f"Run {name} is {run.status}: it has not come to its end.")
     if (a.workflow, a.input) != (b.workflow, b.input):
         return Verdict(better="unknown", by=None, why="They were asked different things, so their ends do not compare.")
-    return _by_figures(a, b)
+    failed = "failed" in (a.status, b.status)
+    qualities = None if failed or a.quality is None or b.quality is None else (a.quality, b.quality)
+    if qualities and abs(qualities[0] - qualities[1]) >= SAME_QUALITY:
+        better = "a" if qualities[0] > qualities[1] else "b"
+        return Verdict(
+            better=better, by="quality", why=f"Quality {qualities[0]:.2f} in run a, {qualities[1]:.2f} in run b."
+        )
+    pair = counterfactual_pair(a, b)
+    # An answer may only be called "best_effort" since its run was to be refused the passes.
+    owed = pair is not None and [_end(run) for run in pair] == ["best_effort", "answered"]
+    ranks = [RANKS[_end(run)] for run in (a, b) if _end(run) in RANKS]
+    if len({*ranks}) == 2 and not owed:
+        better = "a" if ranks[0] > ranks[1] else "b"
+        return Verdict(better=better, by="status", why=f"Run a ended as {_end(a)}, run b as {_end(b)}.")
+    answers = [" ".join(run.outcome.answer.split()) if run.outcome else "" for run in (a, b)]
+    if answers[0] == answers[1] and (_end(a) == _end(b) or (owed and answers[0])):
+        why = "Both give the same answer." if answers[0] else f"Both ended as {_end(a)}, without an answer."
+        return Verdict(better="same", by="answer", why=why)
+    if qualities and _end(a) == _end(b):
+        return Verdict(better="same", by="quality", why=f"Quality {qualities[0]:.2f} in both, within {SAME_QUALITY:g}.")
+    tells = "neither quality nor the way they ended tells" if qualities else "nothing that is measured tells"
+    return Verdict(better="unknown", by=None, why=f"The answers differ, and {tells} which is better.")
 
 
 def loop_effect(a: RunRecord, b: RunRecord, verdict: Verdict, figures: tuple[FigureRow, ...]) -> LoopEffect | None:
@@ -316,31 +337,6 @@ def counterfactual_pair(a: RunRecord, b: RunRecord) -> tuple[RunRecord, RunRecor
         if origin is not None and origin.kind == "counterfactual" and origin.run_id == parent.id:
             return child, parent
     return None
-
-
-def _by_figures(a: RunRecord, b: RunRecord) -> Verdict:
-    failed = "failed" in (a.status, b.status)
-    qualities = None if failed or a.quality is None or b.quality is None else (a.quality, b.quality)
-    if qualities and abs(qualities[0] - qualities[1]) >= SAME_QUALITY:
-        better = "a" if qualities[0] > qualities[1] else "b"
-        return Verdict(
-            better=better, by="quality", why=f"Quality {qualities[0]:.2f} in run a, {qualities[1]:.2f} in run b."
-        )
-    pair = counterfactual_pair(a, b)
-    # An answer may only be called "best_effort" since its run was to be refused the passes.
-    owed = pair is not None and [_end(run) for run in pair] == ["best_effort", "answered"]
-    rank_a, rank_b = RANKS.get(_end(a)), RANKS.get(_end(b))
-    if rank_a is not None and rank_b is not None and rank_a != rank_b and not owed:
-        better = "a" if rank_a > rank_b else "b"
-        return Verdict(better=better, by="status", why=f"Run a ended as {_end(a)}, run b as {_end(b)}.")
-    answers = [" ".join(run.outcome.answer.split()) if run.outcome else "" for run in (a, b)]
-    if answers[0] == answers[1] and (_end(a) == _end(b) or (owed and answers[0])):
-        why = "Both give the same answer." if answers[0] else f"Both ended as {_end(a)}, without an answer."
-        return Verdict(better="same", by="answer", why=why)
-    if qualities and _end(a) == _end(b):
-        return Verdict(better="same", by="quality", why=f"Quality {qualities[0]:.2f} in both, within {SAME_QUALITY:g}.")
-    tells = "neither quality nor the way they ended tells" if qualities else "nothing that is measured tells"
-    return Verdict(better="unknown", by=None, why=f"The answers differ, and {tells} which is better.")
 
 
 def _end(run: RunRecord) -> str:

@@ -20,7 +20,7 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 
 import loopwright
-from loopwright.checkpoints.archive import EPOCH
+from loopwright.checkpoints.archive import EPOCH, CheckpointsAway
 from loopwright.engine import BoundedGraph, RunResult
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.budget.meter import Allowance, allowance
@@ -39,6 +39,7 @@ from loopwright.engine.events.schema import (
 )
 from loopwright.engine.events.stream import astream
 from loopwright.engine.langgraph_private import ANEW
+from loopwright.engine.nodes.failures import words_of
 from loopwright.engine.nodes.policy import cause_of
 from loopwright.errors import LoopwrightError, NodeFailed, TooManyEvents
 from loopwright.models.usage import usage_of_the_run
@@ -286,6 +287,9 @@ class Drive:
             case _, GraphDrained() | asyncio.CancelledError():
                 # The process stops: the run waits its turn, for another one or for the next start.
                 return "queued", "", ""
+            case _, _ if isinstance(cause_of(error), CheckpointsAway):
+                logger.warning("run %s waits once more: %s", self.live.id, cause_of(error))
+                return "queued", "", ""
             case _, TimeoutError() if self._deadline and self._deadline.expired():
                 return "failed", "RunTimeout", f"the run was stopped after {limits.seconds:g} s"
             case _:
@@ -293,7 +297,7 @@ class Drive:
                 # What nobody foresaw is told in full by the log alone.
                 level = logging.INFO if isinstance(cause, LoopwrightError) else logging.ERROR
                 logger.log(level, "run %s failed", self.live.id, exc_info=error)
-                told = error.told if isinstance(error, NodeFailed) else str(error)
+                told = error.told if isinstance(error, NodeFailed) else words_of(error)
                 return "failed", type(cause).__name__, told
 
 

@@ -364,6 +364,8 @@ class RunHub(Launcher):
         self.reserved.add(run_id)
         try:
             yield
+        except AttemptLost as error:  # another server was faster: who is told to ask again may answer what comes next
+            raise InputError(f"run {run_id!r} goes on already") from error
         finally:
             self.reserved.discard(run_id)
             self.changed(run_id)

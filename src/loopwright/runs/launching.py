@@ -137,8 +137,7 @@ class Launcher(RunReader):
         recorder.passed_over |= done
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
         await self.store.aside(self.store.begin, going)
-        if not new:  # a first attempt has none before it
-            await fence(self.saver, going.id, going.epoch)
+        await fence(self.saver, going.id, going.epoch)  # whoever asked for it may have died before its first
         given: Any = None if saved and not _is_before(record, saved) else run.graph_input
         if record.asked and job.answer is not None:
             # LangGraph takes an empty mapping for one that answers nothing.

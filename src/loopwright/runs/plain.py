@@ -10,7 +10,7 @@ import re
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, cast
 
@@ -53,6 +53,13 @@ REST = "…"
 _SHORT = 500
 """Characters shown of an object that is shown as Python has it."""
 
+_BEYOND = 8_000
+"""Characters behind those shown that are searched for keys too, since one may reach across the cut. What is further
+behind is not looked at: to search 20 MB holds up all other threads for seconds, the heartbeat's too."""
+
+_CLOSES = ".________.@"
+"""Ends any long key in which a text was cut, so that it is found: more is searched then."""
+
 _SHORTENED = re.compile(
     r".*… \([\d,]+ more characters\)|… [\d,]+ more|<[\d,]+ bytes>|<\w+ that cannot be shown: \w+>|\*\*\*", re.DOTALL
 )
@@ -67,6 +74,8 @@ _KEYS = re.compile(
 """What looks like a key of the usual providers, a JSON Web Token, a password in an address, or ``password=...``.
 
 What may be long begins where its word does: no long word is read to its end from each place in it."""
+
+_hidden = partial(_KEYS.sub, r"\g<place>\g<name>***")
 
 _OF_TOKENS = re.compile(
     r"tokens(?![a-z])|token[_-]?(?=budget|count|limit|num|total|usage|used|max|min|cost|price|size|len)", re.IGNORECASE
@@ -104,8 +113,11 @@ def plain(value: Any, bounds: Bounds = USUAL, depth: int = 0) -> Any:
 
 def shortened(text: str, most: int) -> str:
     """Any text as UTF-8 and databases take it, cut behind so many characters, without what looks like a key."""
-    text = _KEYS.sub(lambda found: f"{found['place'] or found['name'] or ''}***", text)
-    left_out = len(text) - most
+    end = most + _BEYOND
+    while end < len(text) and len(_hidden(text[:end] + _CLOSES)) < most + _BEYOND:
+        end *= 4
+    left_out, text = max(0, len(text) - end), _hidden(text[:end])
+    left_out += len(text) - most
     if left_out > 0:
         text = text[:most]
     if not text.isascii():

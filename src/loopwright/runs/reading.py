@@ -1,7 +1,7 @@
 """Looks at runs, whether they go on in this process or ended long ago."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -48,10 +48,6 @@ class RunReader:
     async def record(self, run_id: str) -> RunRecord | None:
         """A run as it is now, with its children; None if it is unknown."""
         return await self.store.aside(self.store.get, run_id)
-
-    async def beginning(self, run_id: str, other: str, newest: int | None = None) -> Sequence[RunRecord]:
-        """Runs by how their ids begin, as `RunStore.beginning` has them, as they are now."""
-        return await self.store.aside(self.store.beginning, run_id, other, newest)
 
     async def known(self, run_id: str) -> RunRecord:
         """A run as it is now, with its children.

@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Literal
 
 from loopwright.config import Frozen
@@ -126,6 +125,7 @@ class LoopReport(Frozen):
 MOST_RUNS = 1_000
 """Runs that a report reads, the newest first."""
 
+REFUSED: tuple[Literal["exhausted", "stalled", "over_budget"], ...] = ("exhausted", "stalled", "over_budget")
 Ended = Literal["by_itself", "exhausted", "stalled", "over_budget", "failed"]
 
 
@@ -160,7 +160,8 @@ def workflow_report(store: RunStore, workflow: str) -> LoopReport:
     Raises:
         StoreError: If the history cannot be read.
     """
-    return loop_report(workflow, islice(store.every(RunFilter(workflow=workflow)), MOST_RUNS))
+    newest = store.list(RunFilter(workflow=workflow), MOST_RUNS).runs
+    return loop_report(workflow, filter(None, (store.get(run.id) for run in newest)))
 
 
 def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow:
@@ -171,15 +172,12 @@ def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow
     ]
     ways = Counter(ends)
     went_round = [(loop.passes, end) for loop, end in zip(loops, ends, strict=True) if loop.passes]
-    refused = sum(end not in ("by_itself", "failed") for end in ends)
+    refused = sum(ways[way] for way in REFUSED)
     return LoopRow(
         loop=name,
         runs=len(runs),
         ended_by_itself=ways["by_itself"],
-        exhausted=ways["exhausted"],
-        stalled=ways["stalled"],
-        over_budget=ways["over_budget"],
-        failed=ways["failed"],
+        **{way: ways[way] for way in (*REFUSED, "failed")},
         with_passes=len(went_round),
         passes=sum(loop.passes for loop in loops),
         histogram=_histogram([loop.passes for loop in loops], ends),
@@ -202,7 +200,7 @@ def _histogram(passes: Sequence[int], ends: Sequence[Ended]) -> tuple[PassCount,
         PassCount(
             passes=number,
             ended_by_itself=counted[number, "by_itself"],
-            refused=sum(counted[number, end] for end in ("exhausted", "stalled", "over_budget")),
+            refused=sum(counted[number, end] for end in REFUSED),
             failed=counted[number, "failed"],
         )
         for number in range(max(passes, default=-1) + 1)

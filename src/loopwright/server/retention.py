@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -63,10 +64,23 @@ async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Upl
     while True:
         try:
             await forget_old(store, saver, retention)
-            await asyncio.to_thread(_forget_unused, store, uploads, used)
+            if await asyncio.to_thread(_is_alone, store, uploads):
+                await asyncio.to_thread(_forget_unused, store, uploads, used)
         except Exception as error:  # whatever it is: the next hour is another one
             logger.warning("old runs are not forgotten for now: %s", error)
         await asyncio.sleep(EVERY)
+
+
+def _is_alone(store: RunStore, uploads: Uploads) -> bool:
+    """Whether no other history had this folder: its runs may need files that none of this one's names."""
+    folder, own = uploads.folder, uploads.folder.with_name("runs.db").absolute()
+    mine = own if str(own) in store.name else folder / f"history-{sha256(store.name.encode()).hexdigest()[:16]}"
+    if mine != own:
+        folder.mkdir(parents=True, exist_ok=True)
+        mine.touch()
+    if others := {*folder.glob("history-*"), *own.parent.glob(own.name)} - {mine}:
+        logger.warning("%s keeps what no run took: %s tells of another history's runs", folder, min(others))
+    return not others
 
 
 def _forget_unused(store: RunStore, uploads: Uploads, used: dict[str, str]) -> None:

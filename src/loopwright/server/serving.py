@@ -160,6 +160,8 @@ class Serving:
             from loopwright.runs.jobs.shared import ProcrastinateJobs
         except ModuleNotFoundError as missing:
             raise ConfigError(f"runs in PostgreSQL need {missing.name}: pip install 'loopwright[postgres]'") from None
+        # Pools tell of each attempt to connect again; that the database is gone, and is back, the jobs tell once.
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
         told = PostgresAddress.parse(address, schema=SCHEMA, holds="a run history").schema
         return ProcrastinateJobs(with_schema(address, JOBS, "jobs"), told, self.max_running, self.lease)
 

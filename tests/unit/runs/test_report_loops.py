@@ -119,8 +119,7 @@ def test_a_suggestion_never_exceeds_what_was_seen(ended, refused):
             assert limit == within.index(True) <= max(seen)
 
 
-def test_a_report_turns_over_all_parts_of_the_list(tmp_path, monkeypatch):
-    monkeypatch.setattr("loopwright.runs.store.history.PART", 5)
+def test_a_report_reads_the_runs_of_a_history(tmp_path):
     store = open_runs(f"sqlite:{tmp_path / 'runs.db'}")
     for run in went_round([2] * 8):
         store.create(run, shown())

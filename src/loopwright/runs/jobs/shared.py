@@ -210,7 +210,8 @@ class ProcrastinateJobs:
 
     async def list(self) -> Sequence[str]:
         """The runs whose jobs wait or are worked on."""
-        return [row["queueing_lock"] for row in await self._connector.execute_query_all_async(_LIST)]
+        with self._usable():
+            return [row["queueing_lock"] for row in await self._connector.execute_query_all_async(_LIST)]
 
     async def close(self) -> None:
         """Stop beating; what is worked on here is given to others at once."""

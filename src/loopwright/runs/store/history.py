@@ -34,8 +34,6 @@ from loopwright.runs.store.tables import (
 P = ParamSpec("P")
 T = TypeVar("T")
 
-PART = 200
-"""Runs that are listed at once where all are read."""
 _PORTION = 500
 
 
@@ -49,6 +47,8 @@ class RunStore:
     def __init__(self, database: Database) -> None:
         """Use a database."""
         self._database = database
+        self.name = database.name
+        """What messages call it; without a password."""
         self.told: Callable[[Iterable[RunRecord], Iterable[NewEvents]], None] = lambda _runs, _events: None
         """Called with runs and events once they are kept."""
         # One for each connection that it takes at most: who waits for the database takes no thread from anybody else.
@@ -248,16 +248,6 @@ class RunStore:
         wanted = select(RUNS.c.id).where(RUNS.c.status.in_(("running", "queued")))
         with self._database.reading() as connection:
             return connection.scalars(wanted.order_by(RUNS.c.status.desc(), RUNS.c.started_at, RUNS.c.id)).all()
-
-    def every(self, wanted: RunFilter) -> Iterator[RunRecord]:
-        """Runs with all that is known of them, newest first, read a part at a time."""
-        before: str | None = None
-        while True:
-            part = self.list(wanted, PART, before)
-            yield from filter(None, (self.get(run.id) for run in part.runs))
-            before = part.next
-            if before is None:
-                return
 
     def delete(self, run_id: str, first: Callable[[str], None] | None = None) -> bool:
         """Forget a run that has ended, with its events; its children stay, and name a parent that is not kept.

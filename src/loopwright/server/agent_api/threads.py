@@ -133,7 +133,8 @@ class Threads:
         if not THREAD_ID.fullmatch(thread_id):
             told = "needs 1 to 80 letters of ASCII, digits and _.-, the first no sign, and no .turnN as its end"
             raise InputError(f"a thread's id {told}: it is {thread_id[:80]!r}")
-        found = await self.context.hub.beginning(thread_id, f"{thread_id}.turn", newest)
+        store = self.context.hub.store
+        found = await store.aside(store.beginning, thread_id, f"{thread_id}.turn", newest)
         turns = {turn_of(thread_id, record.id): record for record in found}
         return [turns[number] for number in sorted(turns, reverse=True) if number]
 
