@@ -206,9 +206,6 @@ class EngineConfig(Section):
             environment: By default the process's.
             own: A section that is passed over in no case.
 
-        Returns:
-            The configuration.
-
         Raises:
             ConfigError: If the file cannot be read, a key is unknown, or a value is wrong.
         """

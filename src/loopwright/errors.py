@@ -92,9 +92,7 @@ class UndeclaredJumpError(GraphError):
     """
 
     def __init__(self, sender: str, target: str, known: Iterable[str]) -> None:
-        self.sender = sender
-        self.target = target
-        names = list(known)
+        self.sender, self.target, names = sender, target, list(known)
         super().__init__(
             f"{sender} went to {target!r}, which it does not declare and its source does not show: known is "
             f"{', '.join(map(repr, names)) or 'no jump at all'}. The proof rests on that. Declare it: annotate the "
@@ -160,9 +158,7 @@ class NodeFailed(LoopwrightError):
     def __init__(self, node: str, message: str, *, attempt: int = 1, snapshot: str = "") -> None:
         self.told = f"node {node!r} failed on attempt {attempt}: {message.rstrip('.')}"
         super().__init__(f"{self.told}; its input was {snapshot}" if snapshot else self.told)
-        self.node = node
-        self.attempt = attempt
-        self.snapshot = snapshot
+        self.node, self.attempt, self.snapshot = node, attempt, snapshot
 
 
 class NodeTimeout(NodeFailed, TimeoutError):
@@ -212,9 +208,7 @@ class StructuredReplyError(ModelError):
             f"{asked}the model's reply is not a valid {schema} after {repairs} repair(s): {problem}. "
             f"It replied {reply[:200]!r}. Try a larger model, or allow more repairs."
         )
-        self.node = node
-        self.schema = schema
-        self.reply = reply[:2000]
+        self.node, self.schema, self.reply = node, schema, reply[:2000]
 
 
 class WeightsError(ModelError):
@@ -307,9 +301,7 @@ class UnknownNameError(InputError, ValueError):
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        self.kind = kind
-        self.name = name
-        self.known = tuple(known)
+        self.kind, self.name, self.known = kind, name, tuple(known)
         super().__init__(unknown_name_message(kind, name, self.known))
 
 
@@ -323,17 +315,17 @@ def own_words(message: str) -> str:
 
 
 def unknown_name_message(kind: str, name: object, known: Iterable[str]) -> str:
-    """Say that a name is unknown, which one was probably meant, and which there are.
+    """Say in one line that a name is unknown, which one was probably meant, and which there are.
 
     Args:
         kind: What the name should have been, for example ``"configuration key"``.
         name: The name as given.
         known: The names that are known.
-
-    Returns:
-        One line.
     """
-    names = sorted(known)
-    near = difflib.get_close_matches(name if isinstance(name, str) else str(name), names, n=1, cutoff=0.5)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
-    return f"unknown {kind} {name!r}.{guess} Known: {', '.join(names) or 'none'}."
+    return f"unknown {kind} {name!r}.{nearest(name, known)} Known: {', '.join(sorted(known)) or 'none'}."
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The question which known name was probably meant, after a space; empty if none is near."""
+    near = difflib.get_close_matches(str(name), sorted(known), n=1, cutoff=0.5)
+    return f" Did you mean {near[0]!r}?" if near else ""

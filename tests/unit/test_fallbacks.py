@@ -45,20 +45,14 @@ OPEN = [
         (stop(), "the limit of 5 passes was reached in loop 'agent'"),
         (stop(loop="recursion_limit", limit=25, spent=25), "the limit of 25 supersteps was reached"),
         (stop(outcome="stalled", spent=2), "no progress was made in loop 'agent' after 2 passes"),
-        (
-            stop(outcome="over_budget", resource="tokens", limit=1000.0, spent=1200.0),
-            "the budget of 1,000 tokens was spent (1,200 used)",
-        ),
-        (
-            stop(outcome="over_budget", resource="money", limit=3.0, spent=0.0, why="no price is known for it"),
-            "the budget of 3 of money counts as spent: no price is known for it",
-        ),
-        (
-            [stop(loop="a", limit=2), stop(loop="b", limit=3)],
-            "the limit of 2 passes was reached in loop 'a'; the limit of 3 passes was reached in loop 'b'",
-        ),
+        (stop(outcome="over_budget", resource="tokens", limit=1000.0, spent=1200.0),
+         "the budget of 1,000 tokens was spent (1,200 used)"),
+        (stop(outcome="over_budget", resource="money", limit=3.0, spent=0.0, why="no price is known for it"),
+         "the budget of 3 of money counts as spent: no price is known for it"),
+        ([stop(loop="a", limit=2), stop(loop="b", limit=3)],
+         "the limit of 2 passes was reached in loop 'a'; the limit of 3 passes was reached in loop 'b'"),
     ],
-)
+)  # fmt: skip
 def test_every_bound_has_its_words(stop_reason, words):
     assert fallbacks.bound_reached(stop_reason) == words
 
@@ -93,11 +87,9 @@ def test_best_effort_takes_the_last_that_is_not_empty_and_says_so(state, text):
 
 def test_best_effort_without_anything_says_that_there_is_no_answer():
     node = fallbacks.best_effort("draft")
-    update = node.invoke({"messages": [HumanMessage("old"), AIMessage("old answer"), HumanMessage("q")],
-                          "stop_reason": stop()})  # fmt: skip
-    assert [message.text for message in update["messages"]] == [
-        "There is no answer yet: the limit of 5 passes was reached in loop 'agent'."
-    ]
+    state = {"messages": [HumanMessage("old"), AIMessage("old answer"), HumanMessage("q")], "stop_reason": stop()}
+    told = "There is no answer yet: the limit of 5 passes was reached in loop 'agent'."
+    assert [message.text for message in node.invoke(state)["messages"]] == [told]
 
 
 def test_it_says_what_was_asked_tried_not_run_and_missing():

@@ -147,13 +147,9 @@ def answer_without_tools(
 
 
 def _node(
-    name: str,
-    keys: Sequence[str | None],
-    messages: str,
-    to: str | None,
-    answer: Callable[[State], Update],
+    name: str, keys: Sequence[str | None], messages: str, to: str | None, answer: Callable[[State], Update],
     aanswer: Callable[[State], Awaitable[Update]] | None = None,
-) -> RunnableLambda[Any, Update]:
+) -> RunnableLambda[Any, Update]:  # fmt: skip
     """A node, sync and async. LangGraph reads its input schema from ``__call__``, which each node gets of its own."""
 
     def call(self: RunnableLambda[Any, Update], state: Any) -> Update:

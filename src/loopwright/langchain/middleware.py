@@ -148,6 +148,7 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Any) -> Update:
         """Start new books: LangChain calls this for a new input, and neither for a resume nor for an answer."""
+        _require_own(state)
         return {BOOKS: Books(), STOP_REASON: NO_STOP}
 
     # A pass
@@ -168,6 +169,7 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _asked(self, state: Any) -> tuple[Update, StopReason | None]:
         """What to write, and why the agent stops if it does."""
+        _require_own(state)
         books: Books = state.get(BOOKS) or {}
         ledger = books.get("ledger")
         if not ledger:
@@ -248,6 +250,13 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
                 text = f"{NOT_RUN}{name} was called as often as it may be in one run ({limit}). Go on without it."
                 answers.append(ToolMessage(text, tool_call_id=call["id"] or "", name=name, status="error"))
         return {BOOKS: {**books, "tools": counts}, "messages": answers}
+
+
+def _require_own(state: Any) -> None:
+    """Refuse to write over what the agent itself, or another middleware, keeps under the stop reason's key."""
+    if not isinstance(held := state.get(STOP_REASON) or {}, Mapping | list):
+        problem = f"the state has a key {STOP_REASON!r} of its own, with {shorten(repr(held))} in it: rename that key"
+        raise LoopDeclarationError("LoopMiddleware", problem)
 
 
 def _as_runnable(fallback: Fallback) -> Runnable[Any, Any]:

@@ -45,6 +45,16 @@ Messages = str | Sequence[MessageLikeRepresentation]
 _MARK = re.compile(r'[{}"]|</think>')
 _REST_OF_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
+_ENDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+"""Where LangChain's classes keep why a provider ended a reply."""
+_TOO_LONG = re.compile(r"(?i)length|max_?\w*tokens|token_limit|context_window")
+_WITHHELD = re.compile(
+    r"(?i)abort|blocklist|error|filter|guardrail|insufficient|prohibited|recitation|refus|safety|sensitive|spii"
+)
+
+_MORE = " …"
+"""The end of a text that was cut off."""
+
 _SHOWN_BACK = 4000
 """So many characters of a bad reply are shown to the model again, to keep the prompt short."""
 
@@ -89,13 +99,10 @@ def _without_parser(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
 
 
 def parsed(model: Runnable[Any, Any], schema: dict[str, Any] | type, *, include_raw: bool) -> Runnable[Any, Any]:
-    """A model whose replies are JSON of a schema, with a parser behind it, as LangChain's own classes have it.
+    """A model, bound to a schema, with a parser behind it, as LangChain's own classes have it.
 
-    Args:
-        model: The model, bound to the schema.
-        schema: A pydantic class; of a `TypedDict` or a JSON schema the reply is a mapping.
-        include_raw: Whether the result is a mapping with ``raw``, ``parsed`` and ``parsing_error``; else a reply that
-            does not fit raises.
+    Of a pydantic class the reply is an object, of a `TypedDict` or a JSON schema a mapping. With ``include_raw`` the
+    result is a mapping with ``raw``, ``parsed`` and ``parsing_error``; else a reply that does not fit raises.
     """
     parser: Any = JsonOutputParser()
     if isinstance(schema, type) and issubclass(schema, BaseModel):
@@ -149,12 +156,6 @@ class Answer(Generic[T]):
 
 class Conversation(Generic[T]):
     """Everything of a structured question except the waiting, so that sync and async share it.
-
-    Args:
-        model: The model, perhaps with fallbacks.
-        messages: The prompt.
-        schema: The pydantic model of the reply.
-        options: How it is asked.
 
     Raises:
         ModelError: If no model of the chain can be asked in the way that the question wants.
@@ -223,7 +224,7 @@ class Conversation(Generic[T]):
             problems = problem_lines(error)
         except ValueError as error:
             refusal = message.additional_kwargs.get("refusal")
-            problems = [f"the model refused: {refusal}" if refusal else str(error)]
+            problems = [f"the model refused: {refusal}" if refusal else cut_off(message) or str(error)]
         kind, wrong = self.schema.__name__, "; ".join(problems)
         if self.bad_replies == self.repairs:
             raise StructuredReplyError(kind, text, wrong, self.repairs, node=self.node)
@@ -254,7 +255,7 @@ def counting_failure(usages: Sequence[UsageRecorder], model: str, node: str | No
 
 
 def ask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> T:
-    """Ask a model for a reply that fits a schema.
+    """Ask a model for a reply that fits a schema, and give it validated.
 
     A reply that does not fit is answered with what was wrong, and the model is asked again. What the model's client
     raises (no connection, 429, 500, a timeout, a reply cut off by the token limit) is not a reply: it is counted and
@@ -269,9 +270,6 @@ def ask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Un
         messages: The prompt.
         schema: The pydantic model of the reply; describe its fields, use enums for closed lists.
         **options: See `Options`.
-
-    Returns:
-        The validated reply.
 
     Raises:
         StructuredReplyError: If the last reply that was allowed does not fit either.
@@ -321,8 +319,8 @@ async def awritten(
 ) -> str:
     """Let a model write a text, and tell each piece as it comes; a fallback takes its place unless it has begun.
 
-    What it thought before, up to ``</think>``, is no part of it. Each call is counted under the name of the model that
-    was called.
+    What it thought before, up to ``</think>``, is no part of it. One that was cut off ends with an ellipsis, and a
+    warning says why. Each call is counted under the name of the model that was called.
     """
     chain, position, usages = chain_of(model), 0, recorders(usage)
     while True:
@@ -342,7 +340,27 @@ async def awritten(
         else:
             for each in usages:
                 each.record(whole, model=name, node=node)
-            return _without_thoughts(whole.text)
+            text = _without_thoughts(whole.text)
+            if text and "max_tokens" not in options and (why := cut_off(whole)):  # who gives a limit means to meet it
+                logger.warning("node %r, model %r: %s", node, name, why)
+                text += _MORE
+                if tell:
+                    tell(_MORE)
+            return text
+
+
+def cut_off(message: BaseMessage) -> str | None:
+    """Why a reply is not whole, as its provider says; None where nothing says so."""
+    about, used = message.response_metadata, isinstance(message, AIMessage) and message.usage_metadata
+    reasons = [about.get(name) for name in _ENDS] + [(about.get("incomplete_details") or {}).get("reason")]
+    ended = " ".join(str(reason) for reason in reasons if reason)
+    if _TOO_LONG.search(ended):
+        return f"the reply was cut off by a limit of tokens ({ended}): raise max_tokens"
+    if _WITHHELD.search(ended):
+        return f"the provider withheld the reply, or its rest ({ended})"
+    if not (ended or used) and "model_provider" in about and isinstance(message, AIMessageChunk):
+        return "the stream broke off: it ended without a reason to end"
+    return None
 
 
 def _without_thoughts(text: str) -> str:
@@ -369,13 +387,10 @@ def reply_text(message: BaseMessage) -> str:
 
 
 def find_json_object(text: str) -> str:
-    """Find the first JSON object in a text: prose and code fences around it are skipped, and what a model thought.
+    """The first JSON object in a text: prose and code fences around it are skipped, and what a model thought.
 
     An object that does not end is never mended, and nothing inside of it is taken instead: a truncated reply must not
     be read as a decision. Works in linear time.
-
-    Returns:
-        The part of the text that is the object.
 
     Raises:
         ValueError: If there is none; the message tells a model what was wrong.

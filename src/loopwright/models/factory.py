@@ -1,17 +1,19 @@
 """From a `ModelSpec` to a LangChain chat model, with every failure in plain words and no secret in them."""
 
 import os
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial, wraps
 from inspect import signature
 from typing import Any, NamedTuple, cast
 
 from httpx import Limits, Request
 from langchain_core.language_models import BaseChatModel
+from langchain_core.outputs import ChatResult
 from pydantic import AliasChoices, SecretStr, ValidationError
 
 from loopwright.errors import ModelError, unknown_name_message
-from loopwright.models.guard import RequestGuard, redact, require_model_requests
+from loopwright.models.guard import RequestGuard, redact, require_model_requests, stumbles
 from loopwright.models.spec import ModelSpec
 from loopwright.models.validation import problem_lines
 from loopwright.models.vision import IMAGE_SIDE_KEY, VISION_KEY
@@ -21,7 +23,6 @@ STRUCTURED_KEY = "loopwright_structured"
 
 NO_KEY = "not-needed"
 """Sent to a ``base_url`` for which no key is configured: clients insist on one, and local servers ignore it."""
-
 
 LOCAL = "local"
 """The provider of models that run in this process."""
@@ -57,14 +58,7 @@ PROVIDERS: Mapping[str, Provider] = {
 
 
 def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
-    """Make the chat model that a spec describes; nothing is sent yet.
-
-    Args:
-        spec: The model.
-        node: The node that it is for, for messages.
-
-    Returns:
-        The model, guarded by `allow_model_requests`.
+    """Make the chat model that a spec describes for a node, guarded by `allow_model_requests`; nothing is sent yet.
 
     Raises:
         ModelError: If requests are blocked, a package or a key is missing, or provider or options are wrong.
@@ -87,6 +81,7 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
             cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
         handlers = model.callbacks if isinstance(model.callbacks, list) else []
         model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec, model), spec.base_url)]
+        model.__class__ = _that_answers(type(model))
         # What the spec says of the model that its class has no setting for.
         seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
         declared = {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
@@ -104,6 +99,48 @@ def _made(spec: ModelSpec, arguments: Mapping[str, Any]) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
     return init_chat_model(spec.name, model_provider=spec.provider, **arguments)
+
+
+@cache
+def _that_answers(made: type[BaseChatModel]) -> type[BaseChatModel]:
+    """A class that refuses a reply of its server without any choice, of which LangChain would take the first."""
+    its: Any = made
+
+    def chosen(result: ChatResult) -> ChatResult:
+        if not result.generations:
+            raise LookupError("it has no choices")
+        return result
+
+    @wraps(its._generate)
+    def generate(*args: Any, **kwargs: Any) -> ChatResult:
+        with _plainly():
+            return chosen(its._generate(*args, **kwargs))
+
+    @wraps(its._agenerate)
+    async def agenerate(*args: Any, **kwargs: Any) -> ChatResult:
+        with _plainly():
+            return chosen(await its._agenerate(*args, **kwargs))
+
+    def reduced(self: BaseChatModel) -> Any:  # pickle would look for the class by its name
+        return _blank, (made,), self.__getstate__()
+
+    own = {"__module__": made.__module__, "_generate": generate, "_agenerate": agenerate, "__reduce__": reduced}
+    return cast("Any", type(made))(made.__name__, (made,), own)
+
+
+def _blank(made: type[BaseChatModel]) -> BaseChatModel:
+    return object.__new__(_that_answers(made))
+
+
+@contextmanager
+def _plainly() -> Generator[None]:
+    """Say what pydantic found wrong with a reply in an error whose words can be added to, as its own cannot."""
+    try:
+        yield
+    except ValidationError as error:
+        if not stumbles(error):
+            raise
+        raise LookupError("; ".join(problem_lines(error, show_input=False))) from error
 
 
 def _arguments(spec: ModelSpec) -> dict[str, Any]:
@@ -239,10 +276,8 @@ def secrets_of(spec: ModelSpec, model: BaseChatModel | None = None) -> list[str]
     usual = known.key_env if known and known.key_env else (f"{spec.provider.upper()}_API_KEY",)
     values = [os.environ.get(name, "") for name in (*usual, spec.api_key_env) if name]
     values += [value.get_secret_value() for _, value in model or () if isinstance(value, SecretStr)]
-    if spec.api_key is not None:
-        values.append(spec.api_key.get_secret_value())
     # Any long text among the options can be a token or a header; a short one would be found in ordinary words.
-    texts = [*values, *_texts(spec.options)]
+    texts = [*values, *_texts([spec.api_key, spec.options])]
     return [text for each in texts for text in {each, each.partition(" ")[2]} if len(text) >= 8]  # "Bearer TOKEN"
 
 
@@ -251,9 +286,6 @@ def _texts(value: Any) -> Iterator[str]:
         yield value.get_secret_value()
     elif isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for item in cast("Mapping[Any, Any]", value).values():
-            yield from _texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in cast("list[Any]", value):
+    elif isinstance(value, Mapping | list | tuple):
+        for item in cast("Any", value.values() if isinstance(value, Mapping) else value):
             yield from _texts(item)

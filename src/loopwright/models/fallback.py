@@ -52,15 +52,10 @@ class Chain:
         self.links = tuple(links)
 
     def leaves(self, position: int, error: Exception, node: str | None = None) -> bool:
-        """Whether the next model is to be asked after a failure; if so, it is logged and an event.
+        """Whether the next model is to be asked after one failed, by its position; if so, it is logged and an event.
 
-        Args:
-            position: Which model failed, from 0.
-            error: What its call raised.
-            node: The node that asked; by default the one that runs this code.
-
-        Returns:
-            False if there is no next model, if another model would not help, or if the node is about to be tried again.
+        Not if there is none, if another model would not help, or if the node is about to be tried again. The node that
+        asked is by default the one that runs this code.
         """
         link = self.links[position]
         reason = "bad_reply" if isinstance(error, StructuredReplyError) or cut_off_usage(error) else failure_kind(error)
@@ -210,10 +205,5 @@ def with_fallback(
 
 
 def chain_of(model: BaseChatModel, leave_on: frozenset[FallbackReason] = frozenset()) -> Chain:
-    """The chain behind a model: of a model without fallbacks, itself alone.
-
-    Args:
-        model: Any chat model.
-        leave_on: When a model without fallbacks is left.
-    """
+    """The chain behind a chat model: of one without fallbacks, itself alone, and when it is left."""
     return model.chain if isinstance(model, FallbackChatModel) else Chain([Link(model, leave_on)])

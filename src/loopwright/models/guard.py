@@ -1,7 +1,7 @@
 """The switch that blocks real model requests, so that a test spends no money; what keeps secrets out of messages."""
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from json import JSONDecodeError
 from traceback import walk_tb
@@ -11,7 +11,9 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
 
+from loopwright.engine.nodes.failures import failure_kind
 from loopwright.errors import ModelError
 
 _switch = SimpleNamespace(allowed=True)
@@ -23,9 +25,6 @@ def allow_model_requests(allowed: bool = True) -> Generator[None]:
     """Allow or block every model that a `ModelRegistry` makes, in all threads, and restore the former state at the end.
 
     Models handed over ready-made, such as `loopwright.testing.ScriptedChatModel`, are not affected.
-
-    Yields:
-        Nothing.
     """
     before, _switch.allowed = _switch.allowed, allowed
     try:
@@ -40,10 +39,7 @@ def model_requests_allowed() -> bool:
 
 
 def require_model_requests(what: str) -> None:
-    """Refuse when model requests are blocked.
-
-    Args:
-        what: What was about to happen, for the message.
+    """Refuse what was about to happen when model requests are blocked.
 
     Raises:
         ModelError: If they are blocked.
@@ -56,21 +52,19 @@ def require_model_requests(what: str) -> None:
 
 
 _STUMBLES = (AttributeError, JSONDecodeError, LookupError, TypeError)
-"""What the clients raise where a server answers, but not as their protocol says."""
-_OURS = re.compile("unexpected keyword|not JSON serializable")
-_ASKING = {"_get_request_payload", "_chat_params", "_prepare_request"}
-"""Where the clients write the request: what they stumble over there is the caller's."""
+"""What the clients raise where a server answers, but not as their protocol says; where they read, a ValueError too."""
+_OURS = re.compile("unexpected keyword|not JSON serializable|surrogates not allowed")
+_ASKING = {"_chat_params", "_create_message_dicts", "_get_request_payload", "_prepare_request"}
+"""Where LangChain's classes write the request: what they stumble over there is the caller's."""
+_READING = {"_construct_lc_result_from_responses_api", "_create_chat_result", "_response_to_result", "inner"}
+"""Where they read the reply, and Ollama's client its stream."""
 
 
 class RequestGuard(BaseCallbackHandler):
     """Stops a request of a registry's model while requests are blocked, also if the model was made before.
 
     What a request raises passes through it too: a server that repeats the key would get it into logs and reports.
-
-    Args:
-        model: The model's name, for messages.
-        secrets: What must not be seen in exceptions.
-        at: The address that it is asked at, where that is configured.
+    Messages name the model and, where it is configured, the address that it is asked at; they show no secret.
     """
 
     raise_error = True
@@ -94,17 +88,36 @@ class RequestGuard(BaseCallbackHandler):
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Called by LangChain just before it raises what a request ended with: it is to say which model that was."""
         said, *others = error.args or ("",)
-        if isinstance(error, Exception) and isinstance(said, str) and self._asked not in said:
-            frames = (frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__))
-            stumbles = isinstance(error, _STUMBLES) and not _OURS.search(said) and _ASKING.isdisjoint(frames)
-            if stumbles or said.startswith(("No generation", "No data received")):
+        said = said.model_dump(exclude_none=True) if isinstance(said, BaseModel) else said
+        if isinstance(error, Exception) and isinstance(said, str | Mapping) and self._asked not in said:
+            if said and isinstance(said, Mapping):  # the error that a server told, in a reply that began well
+                told = cast("Mapping[str, Any]", said)
+                for name, value in (("body", told), ("code", told.get("code")), ("type", told.get("type"))):
+                    _mark(error, name, value)
+                if failure_kind(error) is None:
+                    _mark(error, "type", "server_error")
+                said = told.get("message") or told
+            elif stumbles(error):
                 said = f"the reply is not what the protocol says, is base_url right? {said}"
-                with suppress(AttributeError):  # a class may let nobody set it
-                    cast("Any", error).type = "server_error"
+                _mark(error, "type", "server_error")
             error.args = (f"{said}{self._asked}", *others)
-            if self._asked not in str(error) and isinstance(shown := getattr(error, "error", None), str):
-                cast("Any", error).error = f"{shown}{self._asked}"  # which Ollama's client shows
+            if self._asked not in str(error) and (shown := getattr(error, "error", None)):
+                _mark(error, "error", f"{shown}{self._asked}")  # which Ollama's client shows
         redact_error(error, self._secrets)
+
+
+def stumbles(error: Exception) -> bool:
+    """Whether a client stumbled over a reply, and not over what it was asked to send."""
+    within = {frame.f_code.co_name for frame, _ in walk_tb(error.__traceback__)}
+    empty = str(error).startswith(("No generation", "No data received"))  # told before it is raised
+    reading = isinstance(error, ValueError) and (empty or not _READING.isdisjoint(within))
+    asking = _OURS.search(str(error)) or not _ASKING.isdisjoint(within)
+    return (reading or isinstance(error, _STUMBLES)) and not asking
+
+
+def _mark(error: Exception, name: str, value: Any) -> None:
+    with suppress(AttributeError):  # a class may let nobody set it
+        setattr(error, name, value)
 
 
 _SEEN = ("message", "error", "body")
@@ -121,9 +134,7 @@ def redact(text: str, secrets: list[str]) -> str:
 def redact_error(error: BaseException, secrets: list[str]) -> None:
     """Replace each secret in what an exception and those that it was raised from or during say, in place.
 
-    Args:
-        error: The exception. Its class and attributes stay, so that its kind can still be told.
-        secrets: What must not be seen.
+    The exception's class and attributes stay, so that its kind can still be told.
     """
     for link in _chain(error):
         link.args = tuple(_without(value, secrets) for value in link.args)

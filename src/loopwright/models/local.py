@@ -71,16 +71,10 @@ class LocalChatModel(BaseChatModel):
     def with_structured_output(
         self, schema: Any, *, include_raw: bool = False, method: str = "json_schema", **kwargs: Any
     ) -> Runnable[LanguageModelInput, Any]:
-        """Bind a schema, which the runtime's grammar enforces token by token.
+        """Bind a schema, a pydantic class or in JSON, which the runtime's grammar enforces token by token.
 
-        Args:
-            schema: A pydantic class or a JSON schema.
-            include_raw: Whether the result is a mapping with ``raw``, ``parsed`` and ``parsing_error``.
-            method: ``"json_schema"``; there is no other.
-            kwargs: ``strict`` is accepted, since the grammar always is.
-
-        Returns:
-            The runnable.
+        With ``include_raw`` the result is a mapping with ``raw``, ``parsed`` and ``parsing_error``. There is no other
+        method; ``strict`` is accepted, since the grammar always is.
 
         Raises:
             ValueError: If the method or an argument is unknown.
@@ -92,42 +86,30 @@ class LocalChatModel(BaseChatModel):
         return parsed(self.bind(response_format=response_format), schema, include_raw=include_raw)
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> ChatResult:  # fmt: skip
         return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
 
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> ChatResult:  # fmt: skip
         return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        return self._pieces(self._request(messages, stop, kwargs), run_manager, threading.Event())
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:  # fmt: skip
+        return self._pieces(self._get_request_payload(messages, stop, kwargs), run_manager, threading.Event())
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:  # fmt: skip
         # LangChain's own cannot tell the thread that waits for a piece that nobody waits for it any more.
         stopped, manager = threading.Event(), run_manager.get_sync() if run_manager else None
-        pieces = self._pieces(self._request(messages, stop, kwargs), manager, stopped)
+        pieces = self._pieces(self._get_request_payload(messages, stop, kwargs), manager, stopped)
         try:
             while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
                 yield piece
@@ -176,7 +158,7 @@ class LocalChatModel(BaseChatModel):
         finally:
             stopped.set()
 
-    def _request(
+    def _get_request_payload(
         self, messages: Sequence[BaseMessage], stop: list[str] | None, given: Mapping[str, Any]
     ) -> dict[str, Any]:
         settings = {"temperature": self.temperature, "max_tokens": self.max_tokens or 1024, "stop": stop, **given}
@@ -188,8 +170,7 @@ class LocalChatModel(BaseChatModel):
         if isinstance(item, Exception):
             raise item
         said = cast("dict[str, Any]", item)
-        usage = said.get("usage")
-        if usage:
+        if usage := said.get("usage"):
             cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
             counted = UsageMetadata(
                 input_tokens=usage["prompt_tokens"],

@@ -5,6 +5,7 @@ model that it does not know; this is one.
 """
 
 import importlib.util
+from contextlib import suppress
 from typing import Any, cast
 
 from loopwright.engine.budget.budget import PriceTable, Usage
@@ -14,14 +15,12 @@ from loopwright.errors import ModelError
 def kept_prices(provider: str | None = None) -> PriceTable:
     """The prices, in US dollars, that the package ``genai-prices`` (MIT) ships; nothing is fetched.
 
-    A provider may charge more for long prompts. A usage of several calls is therefore priced as that many calls of the
-    same length.
+    They know models by their names alone, also one on this machine that a provider has as well. A provider may charge
+    more for long prompts: a usage of several calls is priced as that many calls of the same length.
 
     Args:
-        provider: Whose prices, for example ``"openai"``; None guesses from the model's name.
-
-    Returns:
-        The price table. It knows models by their names alone, also one on this machine that a provider has as well.
+        provider: Whose prices, for example ``"openai"``; None guesses from the model's name. One that begins
+            with its provider's, as ``"openai/gpt-4.1-mini"``, costs what OpenRouter asks, else what that provider does.
 
     Raises:
         ModelError: If the package is not installed.
@@ -38,9 +37,10 @@ def kept_prices(provider: str | None = None) -> PriceTable:
         tokens = kept.Usage(
             input_tokens=round(usage.input_tokens / calls), output_tokens=round(usage.output_tokens / calls)
         )
-        try:
-            return calls * float(kept.calc_price(tokens, model, provider_id=provider).total_price)
-        except LookupError:
-            return None
+        # A name with a slash is a gateway's: its own price counts, or that of the provider before the slash.
+        for whose in ("openrouter", "litellm") if "/" in model and provider is None else (provider,):
+            with suppress(LookupError):
+                return calls * float(kept.calc_price(tokens, model, provider_id=whose).total_price)
+        return None
 
     return price

@@ -45,13 +45,7 @@ class Prompt:
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
     def render(self, **values: str | int | float) -> str:
-        """Put values into the text. Each goes in as it is: braces inside of a value mean nothing.
-
-        Args:
-            values: One for each name in the text.
-
-        Returns:
-            The text for the model.
+        """Put values into the text, one for each name. Each goes in as it is: braces inside of a value mean nothing.
 
         Raises:
             ConfigError: If a value is missing or is not asked for; the message names them all.
@@ -68,11 +62,7 @@ class Prompt:
 
     @classmethod
     def parse(cls, source: str, name: str) -> Self:
-        """Read one prompt file.
-
-        Args:
-            source: The content of the file.
-            name: The name of the file, which must be ``ID.vVERSION.md``.
+        """Read the source of one prompt file, whose name must be ``ID.vVERSION.md``.
 
         Raises:
             ConfigError: If the name or a place in the text is wrong.
@@ -104,10 +94,7 @@ class PromptLibrary:
 
     @classmethod
     def of_package(cls, package: str) -> Self:
-        """Load every prompt of a package, for example ``"loopwright.workflows.NAME"``.
-
-        Args:
-            package: The package whose ``prompts`` folder holds the files.
+        """Load every prompt in the ``prompts`` folder of a package, for example ``"loopwright.workflows.NAME"``.
 
         Raises:
             ConfigError: If there is no prompt or one of them is wrong.
@@ -136,9 +123,7 @@ class PromptLibrary:
     def get(self, prompt: str, version: int | None = None) -> Prompt:
         """One prompt, from now on the `prompt_in_use` of this context.
 
-        Args:
-            prompt: Its name.
-            version: Which version; None for the one that the run has in its `prompt_changes`, else the newest.
+        Version None is the one that the run has in its `prompt_changes`, else the newest.
 
         Raises:
             ConfigError: If nobody knows it, or not in this version.

@@ -45,11 +45,9 @@ class ModelRegistry:
     def __init__(
         self, assignments: Mapping[str, Assignable] | None = None, *, nodes: Iterable[str] | None = None
     ) -> None:
-        """Read the assignments; no model is made yet.
+        """Read the model of each node (or ``"default"``); none is made yet.
 
-        Args:
-            assignments: For each node (or ``"default"``) its model.
-            nodes: The names of the nodes that may have a model; None accepts any name.
+        Only the nodes that are given may have a model; None accepts any name.
 
         Raises:
             ConfigError: If a node is unknown or a spec is wrong.
@@ -64,11 +62,9 @@ class ModelRegistry:
             self.assign(node, value)
 
     def assign(self, node: str, model: Assignable) -> None:
-        """Give a node another model, from its next `chat` on; calls in flight keep the old one.
+        """Give a node, or ``"default"``, another model from its next `chat` on; calls in flight keep the old one.
 
-        Args:
-            node: The node, or ``"default"``.
-            model: Its model; None for no model, also where there is a default.
+        None is for no model, also where there is a default.
 
         Raises:
             ConfigError: If the node is unknown or the spec is wrong. The old assignment then stays.
@@ -80,10 +76,7 @@ class ModelRegistry:
             self._made.pop(node, None)
 
     def chat(self, node: str) -> BaseChatModel | None:
-        """The chat model of a node, made on first use and kept.
-
-        Returns:
-            The model, or None if the node shall run without one.
+        """The chat model of a node, made on first use and kept; None if the node shall run without one.
 
         Raises:
             ConfigError: If the node is unknown.
@@ -101,10 +94,7 @@ class ModelRegistry:
             return self._made[entry]
 
     def models_of(self, node: str) -> tuple[str, ...]:
-        """The models that a node asks, in order: its own and then its fallbacks.
-
-        Returns:
-            Their names, none if the node runs without a model. None of them is made.
+        """The names of the models that a node asks, in order: its own and then its fallbacks; none of them is made.
 
         Raises:
             ConfigError: If the node is unknown.
@@ -116,8 +106,7 @@ class ModelRegistry:
     def describe(self) -> dict[str, str | None]:
         """Say which model each entry has, by name alone; within a run with changes, as it has them.
 
-        Returns:
-            For each entry, sorted, ``"provider:name"``, a ready model's name, or None; fallbacks after ``then``.
+        Sorted by entry: ``"provider:name"``, a ready model's name, or None; fallbacks after ``then``.
         """
         with self._lock:
             changed = {entry: self._meant(entry, model) for entry, model in (model_changes.get() or {}).items()}
@@ -130,21 +119,19 @@ class ModelRegistry:
     def _found(self, node: str) -> tuple[str, ModelSpec | BaseChatModel | None, bool]:
         """The entry that serves a node, its model, and whether it is one of the run's changes."""
         changes = model_changes.get() or {}
-        if node in changes:
-            return node, self._meant(node, changes[node]), True
-        if node in self._assigned:
-            return node, self._assigned[node], False
-        if DEFAULT in changes:
-            return DEFAULT, self._meant(DEFAULT, changes[DEFAULT]), True
-        return DEFAULT, self._assigned.get(DEFAULT), False
+        for entry in (node, DEFAULT):
+            if entry in changes:
+                return entry, self._meant(entry, changes[entry]), True
+            if entry in self._assigned:
+                return entry, self._assigned[entry], False
+        return DEFAULT, None, False
 
     def _meant(self, entry: str, model: Assignable) -> ModelSpec | BaseChatModel | None:
         if model is None or isinstance(model, BaseChatModel):
             return model
         if isinstance(model, str):
             for configured in (self._assigned.get(entry), *self._assigned.values()):
-                specs = configured.chain if isinstance(configured, ModelSpec) else (configured,)
-                for spec in specs:
+                for spec in configured.chain if isinstance(configured, ModelSpec) else (configured,):
                     if model in _names(spec)[:1]:
                         return spec
         return parse_spec(model, f"node {entry!r}")

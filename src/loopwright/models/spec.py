@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from loopwright.errors import ConfigError
+from loopwright.errors import ConfigError, nearest
 from loopwright.models.validation import problem_lines
 from loopwright.models.vision import IMAGE_SIDE
 
@@ -39,9 +39,9 @@ FallbackReason = Literal[
 """Why a model is left for its fallback: a `FailureKind` of its call, or ``bad_reply``, a
 structured reply that still breaks its schema after the repairs."""
 
-FALLBACK_REASONS: tuple[FallbackReason, ...] = (
-    "auth", "connection", "context_length", "not_found", "quota", "rate_limit", "server_error", "timeout",
-)  # fmt: skip
+FALLBACK_REASONS: tuple[FallbackReason, ...] = tuple(
+    reason for reason in get_args(FallbackReason) if reason not in ("bad_reply", "rejected")
+)
 """The usual ones: what another model can do better. A bad reply and a rejected request are more often our own fault."""
 
 
@@ -138,14 +138,7 @@ class ModelSpec(BaseModel):
 
 
 def parse_spec(value: str | Mapping[str, Any] | ModelSpec, where: str) -> ModelSpec:
-    """Read one assignment of a configuration.
-
-    Args:
-        value: ``"provider:name"``, or a mapping of `ModelSpec`'s fields, or a spec.
-        where: Whose model it is, for the message.
-
-    Returns:
-        The spec.
+    """Read one assignment of a configuration: ``"provider:name"``, or a mapping of `ModelSpec`'s fields, or a spec.
 
     Raises:
         ConfigError: If it is not a valid spec. The message shows no value, because one may be a secret.
@@ -153,10 +146,12 @@ def parse_spec(value: str | Mapping[str, Any] | ModelSpec, where: str) -> ModelS
     if isinstance(value, ModelSpec):
         return value
     fields = {"model": value} if isinstance(value, str) else value
-    problem = ""
+    problem, meant, known = "", "", ModelSpec.model_fields
     try:
         return ModelSpec.model_validate(fields)
     except ValidationError as error:
         problem = "; ".join(problem_lines(error, show_input=False))
+        unknown = [each["loc"][-1] for each in error.errors() if each["type"] == "extra_forbidden"]
+        meant = "".join(nearest(key, known) for key in unknown)
     # Raised here and not above: as a context, pydantic's error would carry the values along.
-    raise ConfigError(f"the model of {where}: {problem}. Known fields: {', '.join(ModelSpec.model_fields)}.")
+    raise ConfigError(f"the model of {where}: {problem}.{meant} Known fields: {', '.join(known)}.")

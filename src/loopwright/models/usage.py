@@ -75,8 +75,7 @@ class UsageRecorder(BaseCallbackHandler):
     def cost(self) -> float | None:
         """The price of everything so far, a lower bound where `Usage.unmetered_calls` is not 0.
 
-        Returns:
-            The sum, 0.0 if nothing was asked; None without a price table, or if it does not know one of the models.
+        It is 0.0 if nothing was asked; None without a price table, or if it does not know one of the models.
         """
         if self._price is None:
             return None

@@ -9,14 +9,9 @@ MAX_LINES = 8
 
 
 def problem_lines(error: ValidationError, *, show_input: bool = True) -> list[str]:
-    """Say what is wrong, one line per problem: ``path: message (got value)``.
+    """Say what pydantic found, one line per problem: ``path: message (got value)``; after `MAX_LINES` how many more.
 
-    Args:
-        error: What pydantic found.
-        show_input: Whether to show the offending value. False where it can be a secret.
-
-    Returns:
-        At most `MAX_LINES` lines, and one that counts the rest.
+    The offending value is not to be shown where it can be a secret.
     """
     problems = error.errors(include_url=False, include_context=False)
     lines: list[str] = []

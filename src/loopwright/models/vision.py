@@ -45,14 +45,8 @@ def has_images(messages: Sequence[BaseMessage]) -> bool:
 def without_images(messages: Sequence[BaseMessage], why: str) -> list[BaseMessage]:
     """The same messages with a sentence in the place of each image.
 
-    A message that then is text alone becomes one string, since servers without vision may take nothing else.
-
-    Args:
-        messages: The prompt.
-        why: Why the image is missing, for the model to read.
-
-    Returns:
-        New messages; those without images are the same objects.
+    A message that then is text alone becomes one string, since servers without vision may take nothing else. One
+    without images stays the same object. The model reads why its image is missing.
     """
     return [_without(message, why) for message in messages]
 

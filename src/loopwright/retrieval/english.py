@@ -1,6 +1,7 @@
 """How common English words are, so that what a word says needs no list of words that say nothing."""
 
 import math
+from collections import Counter
 from functools import cache
 from importlib import resources
 
@@ -28,8 +29,7 @@ def rarity(word: str) -> float:
     Its information in bits, from 5 (0) to 14 (1) and beyond; a word that the list does not know, and so one of another
     language, counts as rare (1.6).
     """
-    words, total = english_words(), _total()
-    bits = -math.log2((words.get(word, 0) + 200_000) / total)
+    bits = -math.log2((english_words().get(word, 0) + 200_000) / _total())
     return max(0.0, (bits - _SAYS_NOTHING) / (_SAYS_ALL - _SAYS_NOTHING))
 
 
@@ -45,8 +45,7 @@ def share(term: str) -> float:
 
 @cache
 def _stems() -> dict[str, int]:
-    found: dict[str, int] = {}
+    found = Counter[str]()
     for word, count in english_words().items():
-        key = stem(word)
-        found[key] = found.get(key, 0) + count
+        found[stem(word)] += count
     return found

@@ -30,7 +30,6 @@ class TermCounts:
     __slots__ = ("counts", "length", "passage")
 
     def __init__(self, passage: Passage) -> None:
-        """Count."""
         self.passage = passage
         """The passage."""
         title, heading, text = terms(passage.title), terms(passage.heading), terms(passage.text)

@@ -37,9 +37,8 @@ class PassageLinks:
         self._passage = np.repeat(np.arange(len(held)), sizes)
         self._entity = np.fromiter(chain.from_iterable(held), np.int64)
         self._spread = np.bincount(self._entity, minlength=len(self.entity_position))
-        self.weight: Floats = np.maximum(np.log(max(len(self.passages), 1) / (1.0 + self._spread)), 0.0).astype(
-            np.float32
-        )
+        weights = np.log(max(len(self.passages), 1) / (1.0 + self._spread))
+        self.weight: Floats = np.maximum(weights, 0.0).astype(np.float32)
 
     def reached(self, passages: Mapping[int, float], entities: Sequence[int]) -> Floats:
         """How much of what was found, and of what the question names, each passage shares entities with.

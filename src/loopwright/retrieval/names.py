@@ -94,8 +94,7 @@ class NameIndex:
 
     def __init__(self, keys: Iterable[str]) -> None:
         """Take entity keys; stop words, the empty key, and keys of more than 20 words are left out."""
-        bounded = (key for key in keys if key and key.count(" ") < 2 * MAX_NAME_WORDS)
-        self._keys = frozenset(bounded) - STOP_WORDS
+        self._keys = frozenset(key for key in keys if key and key.count(" ") < 2 * MAX_NAME_WORDS) - STOP_WORDS
         # Word -> how many words the longest key has that begins with it.
         self._longest: dict[str, int] = {}
         for key in self._keys:
@@ -103,7 +102,6 @@ class NameIndex:
             self._longest[first] = max(count, self._longest.get(first, 0))
 
     def __contains__(self, key: str) -> bool:
-        """Whether this very key is there."""
         return key in self._keys
 
     def longest_from(self, first: str) -> int:
@@ -184,8 +182,7 @@ def _end_of_name(text: str, words: list[_Word], first: int) -> int:
     last = first
     for j in range(first + 1, len(words)):
         gap = text[words[j - 1].end : words[j].start]
-        joined = gap in (" ", " & ", " &amp; ") or _is_initial_stop(words[j - 1].text, gap)
-        if not joined:
+        if gap not in (" ", " & ", " &amp; ") and not _is_initial_stop(words[j - 1].text, gap):
             break
         word = words[j].text
         if word.isdigit():
@@ -207,8 +204,7 @@ def _without_openers(run: list[_Word]) -> list[_Word]:
 
 
 def _says_little(word: str) -> bool:
-    folded = fold(word)
-    return word.isdigit() or folded in _TIMES or folded in STOP_WORDS
+    return word.isdigit() or (folded := fold(word)) in _TIMES or folded in STOP_WORDS
 
 
 def _is_acronym(word: str) -> bool:

@@ -54,8 +54,7 @@ class Derived:
     def allowed(self, where: Filter) -> frozenset[str]:
         """The ids of the documents that a filter lets through."""
         key = repr(where)
-        allowed = self._allowed.get(key)
-        if allowed is None:
+        if (allowed := self._allowed.get(key)) is None:
             allowed = frozenset(document.id for document in self._store.documents(where))
             kept = self._allowed if len(self._allowed) < KEPT_FILTERS else {}
             self._allowed = {**kept, key: allowed}  # a new one: other threads read the old
@@ -129,7 +128,7 @@ def reciprocal_rank_fusion(orders: Iterable[Sequence[str]]) -> dict[str, float]:
 
 
 class Retriever:
-    """Searches one store. Every method may be called from several threads.
+    """Searches one store. Every method may be called from several threads, and raises `StoreError` if the store fails.
 
     What is derived from the store is kept until the store's revision changes.
     """
@@ -150,9 +149,6 @@ class Retriever:
 
         Returns:
             The passages, best first, each scored by what it adds to those before it; empty if nothing fits.
-
-        Raises:
-            StoreError: If the store fails.
         """
         derived = self._current()
         orders, similar = self._search(query, where)
@@ -173,11 +169,7 @@ class Retriever:
 
     @property
     def lexicon(self) -> Lexicon:
-        """How common each term is in the store, as the last search saw it: what grades and reads weighs the same.
-
-        Raises:
-            StoreError: If the store fails.
-        """
+        """How common each term is in the store, as the last search saw it: what grades and reads weighs the same."""
         return (self._derived or self._current()).lexicon
 
     def _current(self) -> Derived:
@@ -206,9 +198,8 @@ class Retriever:
         entities = {mention.entity for mention in named_in(query, links.names)} & links.entity_position.keys()
         named = sorted(links.entity_position[entity] for entity in entities)
         found = reciprocal_rank_fusion(orders)
-        reached = links.reached(
-            {links.position[key]: score for key, score in found.items() if key in links.position}, named
-        )
+        places = {links.position[key]: score for key, score in found.items() if key in links.position}
+        reached = links.reached(places, named)
         order = (links.passages[n] for n in np.argsort(-reached, kind="stable") if reached[n] > 0)
         if where is not None:
             allowed = derived.allowed(where)

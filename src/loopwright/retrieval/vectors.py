@@ -20,15 +20,12 @@ def fill_vectors(
     batch: int = 64,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Embed the passages that have no vector of this model.
+    """Embed the passages that have no vector of this model, and say how many got one.
 
     Every batch is stored when it is ready, so that a later call goes on where this one ended, however it ended. It can
     run in a thread of its own while others search, ingest and delete. ``text_of`` is what is embedded of a passage, by
     default `embedded_text`, and ``batch`` how many passages are one transaction; ``on_progress`` is told after each how
     many got a vector, and how many there are to do in all.
-
-    Returns:
-        How many passages got a vector.
 
     Raises:
         StoreError: If the store fails; the batches before stay.

@@ -106,12 +106,9 @@ class ScriptedChatModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
+        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], *,
+        tool_choice: str | None = None, **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:  # fmt: skip
         """Offer tools. They, and all else that is given, are recorded; whether one is called is written in the script.
 
         The model with these tools shares the script and the calls.
@@ -123,12 +120,10 @@ class ScriptedChatModel(BaseChatModel):
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, Any]:
-        """Parse the replies as JSON of a schema.
+        """Parse the replies as JSON of a pydantic class, a ``TypedDict``, or a JSON schema.
 
-        Args:
-            schema: A pydantic class, a ``TypedDict``, or a JSON schema.
-            include_raw: Whether to return a dict of ``raw``, ``parsed`` and ``parsing_error`` instead of raising.
-            kwargs: ``method`` and ``strict`` as with real models; recorded.
+        With ``include_raw`` it gives a dict of ``raw``, ``parsed`` and ``parsing_error`` instead of raising. ``method``
+        and ``strict`` are as with real models, and recorded.
         """
         wire = convert_to_json_schema(schema) if isinstance(schema, type) else schema
         if isinstance(schema, type) and issubclass(schema, BaseModel):
@@ -137,34 +132,25 @@ class ScriptedChatModel(BaseChatModel):
         return parsed(model, schema, include_raw=include_raw)
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> ChatResult:  # fmt: skip
         reply = self._next(messages, stop, kwargs)
         time.sleep(self.delay)
         return ChatResult(generations=[ChatGeneration(message=self._message(reply, messages))])
 
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> ChatResult:  # fmt: skip
         reply = self._next(messages, stop, kwargs)
         await asyncio.sleep(self.delay)
         return ChatResult(generations=[ChatGeneration(message=self._message(reply, messages))])
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:  # fmt: skip
         reply = self._next(messages, stop, kwargs)
         time.sleep(self.delay)
         for chunk in _chunks(self._message(reply, messages)):
@@ -173,12 +159,9 @@ class ScriptedChatModel(BaseChatModel):
             yield chunk
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
+        self, messages: list[BaseMessage], stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None, **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:  # fmt: skip
         reply = self._next(messages, stop, kwargs)
         await asyncio.sleep(self.delay)
         for chunk in _chunks(self._message(reply, messages)):
@@ -196,9 +179,8 @@ class ScriptedChatModel(BaseChatModel):
         if position >= len(self._script):
             if not (self.repeat_last and self._script):
                 raise ModelError(
-                    f"{self.model_name!r} has a script of {len(self._script)} reply(s), "
-                    f"and this is call {position + 1}: "
-                    f"{call.text[:200]!r}. Add a reply, or pass repeat_last=True."
+                    f"{self.model_name!r} has a script of {len(self._script)} reply(s), and this is call "
+                    f"{position + 1}: {call.text[:200]!r}. Add a reply, or pass repeat_last=True."
                 )
             position = -1
         return self._script[position]
@@ -246,17 +228,16 @@ def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
         yield ChatGenerationChunk(message=AIMessageChunk(content=part, id=message.id))
     calls: list[Any] = [{**call, "args": json.dumps(call["args"])} for call in message.tool_calls]
     calls += [call for call in message.invalid_tool_calls if call["id"]]
-    yield ChatGenerationChunk(
-        message=AIMessageChunk(
-            content="" if isinstance(content, str) else [],
-            id=message.id,
-            additional_kwargs=message.additional_kwargs,
-            response_metadata=message.response_metadata,
-            usage_metadata=message.usage_metadata,
-            tool_call_chunks=[
-                tool_call_chunk(name=call["name"], args=call["args"], id=call["id"], index=index)
-                for index, call in enumerate(calls)
-            ],
-            chunk_position="last",
-        )
+    last = AIMessageChunk(
+        content="" if isinstance(content, str) else [],
+        id=message.id,
+        additional_kwargs=message.additional_kwargs,
+        response_metadata=message.response_metadata,
+        usage_metadata=message.usage_metadata,
+        tool_call_chunks=[
+            tool_call_chunk(name=call["name"], args=call["args"], id=call["id"], index=index)
+            for index, call in enumerate(calls)
+        ],
+        chunk_position="last",
     )
+    yield ChatGenerationChunk(message=last)

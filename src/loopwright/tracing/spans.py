@@ -107,8 +107,7 @@ class RunSpans(Observer):
         if (most := self.graph.certificate.max_supersteps) is not None:
             own[names.MAX_SUPERSTEPS] = most
         thread = str(course.config.get("configurable", {}).get("thread_id") or "") or None
-        agents = {names.OPERATION: names.INVOKE_AGENT, names.AGENT: name, names.CONVERSATION: thread}
-        own |= names.of_agents(agents)
+        own |= names.of_agents({names.OPERATION: names.INVOKE_AGENT, names.AGENT: name, names.CONVERSATION: thread})
         self._run = self.tracer.start_span(f"{names.INVOKE_AGENT} {name}", attributes=own)
         try:
             yield

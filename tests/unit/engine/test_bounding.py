@@ -99,7 +99,6 @@ async def test_a_smaller_step_limit_is_an_outcome(mode: str, saved: bool, versio
 
 async def test_a_recursion_error_from_a_graph_inside_a_node_is_not_swallowed() -> None:
     endless = graph().compile()
-
     app = bounded(graph(lambda _: endless.invoke({"log": []}, {"recursion_limit": 3})), [loop()])
     with pytest.raises(GraphRecursionError):
         await app.ainvoke({"log": []})

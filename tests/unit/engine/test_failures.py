@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from loopwright.engine.nodes.failures import failure_kind, retry_after
+from loopwright.engine.nodes.failures import failure_kind, retry_after, words_of
 from loopwright.engine.nodes.policy import is_transient
 from loopwright.engine.nodes.redact import redacted, snapshot
 from loopwright.errors import InputError, NodeFailed, NodeTimeout, StructuredReplyError, UnknownNameError
@@ -39,6 +39,13 @@ def caused_by(cause: BaseException, error: BaseException | None = None) -> BaseE
     error = error or RuntimeError("wrapped")
     error.__cause__ = cause
     return error
+
+
+def test_a_group_of_exceptions_says_what_failed_in_it() -> None:
+    inner = ExceptionGroup("inner", [OSError("disk full")])
+    said = "outer (2 sub-exceptions): ExceptionGroup: inner (1 sub-exception): OSError: disk full; KeyError: 'key'"
+    assert words_of(ExceptionGroup("outer", [inner, KeyError("key")])) == said
+    assert words_of(ExceptionGroup("many", [ValueError("v")] * 999)).endswith("ValueError: v; …")
 
 
 @pytest.mark.parametrize(
@@ -79,16 +86,13 @@ def test_kinds(error: BaseException, kind: str | None) -> None:
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
-        ({}, None),
-        ({"retry_after": "7"}, 7),
-        ({"Retry_After": " 1.5 "}, 1.5),
+        ({}, None), ({"retry_after": "7"}, 7), ({"Retry_After": " 1.5 "}, 1.5),
         ({"retry_after_ms": "250", "retry_after": "1"}, 0.25),
         ({"retry_after": "Sun, 06 Nov 1994 08:49:37 GMT"}, 97),
         ({"retry_after": "Sun, 06 Nov 1994 08:00:00 GMT"}, 0),
-        ({"retry_after": "-5"}, None),
-        ({"retry_after": "1" * 400}, None),
+        ({"retry_after": "-5"}, None), ({"retry_after": "1" * 400}, None),
     ],
-)
+)  # fmt: skip
 def test_what_a_server_asks_for(
     headers: dict[str, str], seconds: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,18 +153,13 @@ def test_values_whose_name_says_secret_are_hidden(name: str) -> None:
 @pytest.mark.parametrize(
     "state",
     [
-        {"outer": {"inner": [{"api_key": SECRET}]}},
-        Settings(),
-        Account(),
-        {"a": Account()},
-        [Account()],
+        {"outer": {"inner": [{"api_key": SECRET}]}}, Settings(), Account(), {"a": Account()}, [Account()],
         {"pair": (1, {"secret": SECRET})},
     ],
-)
+)  # fmt: skip
 def test_secrets_are_found_in_mappings_sequences_models_and_dataclasses(state: object) -> None:
     shown = snapshot(state)
-    assert SECRET not in shown
-    assert "***" in shown
+    assert SECRET not in shown and "***" in shown
 
 
 def test_what_is_no_secret_is_shown_as_it_is() -> None:

@@ -37,14 +37,9 @@ def test_a_saver_that_is_lent_keeps_the_run_of_a_graph_without_one() -> None:
 
 
 def test_langgraph_lends_its_saver_under_the_same_key() -> None:
-    seen: list[Any] = []
-
-    def node(_state: State, config: RunnableConfig) -> State:
-        seen.append(config.get("configurable", {}).get(private.LENT_SAVER))
-        return {}
-
-    saver = InMemorySaver()
-    graph(node).compile(checkpointer=saver).invoke({"log": []}, HERE)
+    seen, saver = list[Any](), InMemorySaver()
+    made = graph(lambda _s, config: seen.append(config["configurable"].get(private.LENT_SAVER)))
+    made.compile(checkpointer=saver).invoke({"log": []}, HERE)
     assert seen == [saver]
 
 
@@ -69,32 +64,22 @@ def test_the_update_of_a_command_is_read_as_langgraph_reads_it(update: Any) -> N
 
 def test_a_task_has_an_id_and_hears_who_asks_for_an_end() -> None:
     seen: list[RunnableConfig] = []
-
-    def node(_state: State, config: RunnableConfig) -> State:
-        seen.append(config)
-        return {}
-
     control = RunControl()
-    graph(node).compile().invoke({"log": []}, control=control)
+    graph(lambda _s, config: seen.append(config)).compile().invoke({"log": []}, control=control)
     assert seen[0].get("configurable", {}).get(private.TASK)
     assert private.control_around(seen[0]) is control
 
 
 def test_graphs_that_a_task_calls_are_counted_and_one_that_is_settled_is_not() -> None:
     spaces: list[str] = []
-
-    def tell(_state: State, config: RunnableConfig) -> State:
-        spaces.append(config.get("configurable", {})["checkpoint_ns"].rpartition("|")[0])
-        return {}
-
+    tell: Any = lambda _s, config: spaces.append(config["configurable"]["checkpoint_ns"].rpartition("|")[0])  # noqa: E731
     inner = graph(tell).compile()
 
-    def call(_state: State, config: RunnableConfig) -> State:
+    def call(_state: State, config: RunnableConfig) -> None:
         inner.invoke({"log": []}, config)  # the first
         settled = private.with_own_namespace(config)  # the second
         inner.invoke({"log": []}, settled)
         inner.invoke({"log": []}, settled)  # the second again
-        return {}
 
     graph(call).compile(checkpointer=InMemorySaver()).invoke({"log": []}, HERE)
     first, second, again = spaces
@@ -109,24 +94,18 @@ def test_outside_of_a_task_there_is_nothing_to_settle() -> None:
 def test_an_error_handler_runs_in_a_namespace_of_its_own() -> None:
     spaces: list[str] = []
 
-    def fail(_state: State) -> State:
-        raise OSError("broken")
-
     def handle(_state: State, config: RunnableConfig) -> Command[Any]:
         spaces.append(config.get("configurable", {})["checkpoint_ns"])
         return Command(goto=END)
 
-    shapes.graph("START-node", node={"action": fail, "error_handler": handle}).compile().invoke({"log": []})
+    fails = {"action": lambda _s: 1 / 0, "error_handler": handle}
+    shapes.graph("START-node", node=fails).compile().invoke({"log": []})
     assert [part.startswith(private.ERROR_HANDLER) for part in spaces[0].split("|")] == [False, True]
 
 
 def test_a_jump_is_repeated_for_an_update_in_the_name_of_who_jumped() -> None:
     said = Command(goto=["ask", Send("ask", {"log": ["sent"]})], update={"log": ["node"]})
-
-    def node(_state: State, config: RunnableConfig) -> Command[Any]:
-        return private.obey(said, config)
-
-    made = graph(node)
+    made = graph(lambda _s, config: private.obey(said, config))
     made.add_node("ask", lambda state: {"log": [interrupt("well?"), *state["log"][:1]]})
     for bare, ahead in ((False, ()), (True, ("ask", "ask"))):
         app = made.compile(checkpointer=InMemorySaver())
@@ -180,9 +159,8 @@ def test_what_a_node_returns_is_changed_and_an_update_in_its_name() -> None:
 def test_the_step_limit_of_a_graph_inside_a_node_is_told_apart() -> None:
     with pytest.raises(GraphRecursionError) as own:
         endless().invoke({"log": []}, {"recursion_limit": 3})
-    inside = graph(lambda state: endless().invoke(state, {"recursion_limit": 3}))
     with pytest.raises(GraphRecursionError) as inner:
-        inside.compile().invoke({"log": []})
+        graph(lambda state: endless().invoke(state, {"recursion_limit": 3})).compile().invoke({"log": []})
     assert private.is_of_this_graph(own.value)
     assert not private.is_of_this_graph(inner.value)
 

@@ -153,8 +153,7 @@ def test_a_state_limit_that_is_no_whole_number_is_refused_by_the_loop_s_name(val
 
 
 def test_backoff_grows_by_its_factor_up_to_its_maximum() -> None:
-    backoff = Backoff(initial=0.5, factor=3, maximum=10)
-    assert [backoff.seconds(spent) for spent in range(5)] == [0.5, 1.5, 4.5, 10, 10]
+    assert [*map(Backoff(initial=0.5, factor=3, maximum=10).seconds, range(5))] == [0.5, 1.5, 4.5, 10, 10]
 
 
 def decisions(rules: Any, values: list[Any], limit: int = 20) -> str:

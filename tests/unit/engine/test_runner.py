@@ -84,10 +84,11 @@ def test_a_thread_may_be_named_by_the_config_and_must_be_named_with_a_saver() ->
         run(graph, {"log": []})
 
 
+@pytest.mark.parametrize("error", [ValueError("broken"), ExceptionGroup("several", [ValueError("broken")])])
 @pytest.mark.parametrize("how", ["stream", "astream"])
-async def test_a_failing_run_tells_before_it_raises(how: str) -> None:
+async def test_a_failing_run_tells_before_it_raises(how: str, error: Exception) -> None:
     def work(_state: State) -> dict[str, Any]:
-        raise ValueError("broken")
+        raise error
 
     events: list[RunEvent] = []
     with pytest.raises(NodeFailed, match="ValueError: broken"):

@@ -30,22 +30,17 @@ def subagent(name: str, model: Any, *middle: Any) -> Any:
             "middleware": list(middle)}  # fmt: skip
 
 
+def two(finder: Any, reader: Any) -> list[Any]:
+    return [subagent("finder", finder, LoopMiddleware(limit=2)), subagent("reader", reader, LoopMiddleware(limit=1))]
+
+
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_two_subagents_that_never_end_and_a_main_agent_that_never_ends(asynchronous):
     finder, reader = (always(calls("search")) for _ in range(2))
     turn = iter(["finder", "reader"] * 50)
     main = always(lambda messages: delegate(next(turn))(messages))
-    agent = deepagents.create_deep_agent(
-        main,
-        [search],
-        subagents=[
-            subagent("finder", finder, LoopMiddleware(limit=2)),
-            subagent("reader", reader, LoopMiddleware(limit=1)),
-        ],
-        middleware=[LoopMiddleware(limit=3)],
-        checkpointer=InMemorySaver(),
-        name="chief",
-    )
+    limited = {"middleware": [LoopMiddleware(limit=3)], "checkpointer": InMemorySaver(), "name": "chief"}
+    agent = deepagents.create_deep_agent(main, [search], subagents=two(finder, reader), **limited)
     assert own_limits(agent.builder, read_topology(agent).ways(granted=True)) == {"LoopMiddleware.before_model": 4}
     config: Any = {"configurable": {"thread_id": "one"}, "recursion_limit": 300}
     for turns in (1, 2):
@@ -66,13 +61,8 @@ def test_the_main_agents_stop_reason_tells_of_the_subagents_that_were_stopped():
         asked = [*delegate("finder")(messages).tool_calls, *delegate("reader")(messages).tool_calls]
         return AIMessage("", tool_calls=[{**call, "id": str(place)} for place, call in enumerate(asked)])
 
-    subagents = [
-        subagent("finder", finder, LoopMiddleware(limit=2)),
-        subagent("reader", reader, LoopMiddleware(limit=1)),
-    ]
-    agent = deepagents.create_deep_agent(
-        ScriptedChatModel(both, "Nothing is known."), subagents=subagents, middleware=[LoopMiddleware(limit=5)]
-    )
+    model, limited = ScriptedChatModel(both, "Nothing is known."), [LoopMiddleware(limit=5)]
+    agent = deepagents.create_deep_agent(model, subagents=two(finder, reader), middleware=limited)
     final = agent.invoke(ASK, {"recursion_limit": 300})
     assert final["messages"][-1].text == "Nothing is known."
     assert sorted((stop["loop"], stop["spent"]) for stop in final["stop_reason"]) == [("finder", 2), ("reader", 1)]

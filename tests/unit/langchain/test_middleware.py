@@ -132,6 +132,15 @@ def test_the_limit_can_come_from_the_state_and_is_frozen_for_the_run():
         agent.invoke({**ASK, "level": "two"})
 
 
+def test_a_key_of_the_same_name_is_not_written_over():
+    class Own(AgentState):
+        stop_reason: str
+
+    agent = agent_of(never(), middle=LoopMiddleware(limit=1), state_schema=Own)
+    with pytest.raises(LoopDeclarationError, match="key 'stop_reason' of its own, with 'mine'"):
+        agent.invoke({**ASK, "stop_reason": "mine"})
+
+
 @BOTH
 def test_a_new_input_on_a_thread_starts_anew_and_clears_the_stop_reason(asynchronous):
     model = ScriptedChatModel(*[calls("search")] * 6, "Done.")
@@ -212,10 +221,7 @@ class Answer(BaseModel):
         (lambda state: {}, "I stopped before I had an answer"),
         (lambda state: None, "I stopped before I had an answer"),
         (lambda state: calls("search")(state["messages"]), ""),
-        (
-            answer_without_tools(ScriptedChatModel("From what there is: no.", repeat_last=True)),
-            "From what there is: no.",
-        ),
+        (answer_without_tools(always("From what there is: no.")), "From what there is: no."),
     ],
 )
 def test_a_fallback_answers_in_whatever_form(fallback, last, asynchronous):
@@ -242,12 +248,8 @@ def test_further_calls_of_a_tool_are_answered_and_the_others_run(asynchronous):
     assert final["messages"][-1].text == "Done."
     assert final.get("stop_reason") is None
     assert unanswered(final["messages"]) == set()
-    refused = [
-        message for message in final["messages"] if isinstance(message, ToolMessage) and message.status == "error"
-    ]
-    assert [message.text for message in refused] == [
-        "not run: search was called as often as it may be in one run (1). Go on without it."
-    ] * 2
+    told = "not run: search was called as often as it may be in one run (1). Go on without it."
+    assert [each.text for each in final["messages"] if getattr(each, "status", "") == "error"] == [told] * 2
 
 
 def test_a_limit_of_a_tool_that_the_agent_does_not_have_is_told_once(caplog):

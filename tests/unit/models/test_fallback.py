@@ -100,29 +100,27 @@ async def test_what_a_model_thinks_is_no_part_of_its_text() -> None:
         assert "".join(told) == text
 
 
-async def test_a_stream_that_has_begun_is_not_replaced() -> None:
-    class Breaking(ScriptedChatModel):
-        def _stream(self, *args: Any, **kwargs: Any) -> Any:
-            yield from [*super()._stream(*args, **kwargs)][:1]
-            raise ConnectionResetError("gone")
+class Breaking(ScriptedChatModel):
+    """Streams its name, and breaks off."""
 
+    def _stream(self, *args: Any, **kwargs: Any) -> Any:
+        yield ChatGenerationChunk(message=AIMessageChunk(content=self.model_name))
+        raise ConnectionResetError("gone")
+
+    _astream = BaseChatModel._astream
+
+
+async def test_a_stream_that_has_begun_is_not_replaced() -> None:
     other = model("small", "all anew")
     with pytest.raises(ConnectionResetError):
-        list(with_fallback(Breaking("one two three"), other).stream("q"))
+        list(with_fallback(Breaking(model_name="one"), other).stream("q"))
     with pytest.raises(ConnectionError):
         await by_awritten(with_fallback(BreakingModel(text="one two three four"), other))
     assert other.calls == []
 
 
 async def test_a_stream_that_has_said_nothing_yet_is_replaced() -> None:
-    class Breaking(ScriptedChatModel):
-        def _stream(self, *args: Any, **kwargs: Any) -> Any:
-            yield ChatGenerationChunk(message=AIMessageChunk(content=""))
-            raise ConnectionResetError("gone")
-
-        _astream = BaseChatModel._astream
-
-    chats = [with_fallback(Breaking("never"), model("small", GOOD)) for _ in range(3)]
+    chats = [with_fallback(Breaking(model_name=""), model("small", GOOD)) for _ in range(3)]
     assert "yes" in "".join(str(chunk.text) for chunk in chats[0].stream("q"))
     assert "yes" in "".join([str(chunk.text) async for chunk in chats[1].astream("q")])
     assert await by_awritten(chats[2]) == "yes"

@@ -11,6 +11,7 @@ from typing import Any
 import provider_server
 import pytest
 from installed import needs
+from langchain_core.messages import AIMessageChunk
 from provider_server import IN, OUT, SECRET, Failed, ProviderServer, Said, providing
 from pydantic import BaseModel
 from shapes import graph
@@ -21,6 +22,7 @@ from loopwright.engine.events.schema import ModelFellBack
 from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries
 from loopwright.errors import ModelError, StructuredReplyError
 from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask
+from loopwright.models.conversation import awritten, cut_off
 from loopwright.models.factory import NO_KEY
 
 needs("langchain_openai")
@@ -48,16 +50,10 @@ both = pytest.mark.parametrize("mode", ["sync", "async"])
 
 
 async def play(
-    server: ProviderServer,
-    mode: str,
-    *rules: Retry,
-    fallback: bool = False,
-    usage: Any = None,
-    budget: Budget | None = None,
+    server: ProviderServer, mode: str, *rules: Retry, fallback: bool = False, usage: Any = None, budget: Any = None
 ) -> RunResult:
     other = {"fallback": server.spec("small")} if fallback else {}
     chat = ModelRegistry({"plan": server.spec("big", **other)}).chat("plan")
-    assert chat is not None
 
     def plan(_state: State) -> State:
         return {"answer": ask(chat, "q", Verdict, node="plan", usage=usage).answer}
@@ -78,8 +74,7 @@ def asked(server: ProviderServer) -> list[str]:
 @pytest.mark.parametrize("status", [200, 401, 404, 429, 500])
 async def test_the_fallback_answers(server: ProviderServer, mode: str, status: int, caplog: Any) -> None:
     server.replies.extend([Failed(status), Failed(status), GOOD])
-    usage = UsageRecorder()
-    rules = usual_retries(1, initial_wait=0.01)
+    usage, rules = UsageRecorder(), usual_retries(1, initial_wait=0.01)
     retried = status in (200, 429, 500)  # 200: what comes is not of the protocol
     if not retried:
         server.replies.popleft()
@@ -91,6 +86,36 @@ async def test_the_fallback_answers(server: ProviderServer, mode: str, status: i
     (event,) = [event for event in result.events if isinstance(event, ModelFellBack)]
     assert (event.from_model, event.to_model) == ("big", "small")
     assert SECRET not in caplog.text + repr(result.events)
+
+
+@both
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [({"choices": []}, "server_error"), ({"error": {"message": "busy", "code": 429}}, "rate_limit"),
+     ({"error": {"message": "too long", "code": "context_length_exceeded"}}, "context_length"),
+     ({"choices": [{"message": {"role": "assistant", "content": 5}}]}, "server_error"), ("<html>", "server_error")],
+)  # fmt: skip
+async def test_the_fallback_answers_a_plain_call_where_a_reply_is_none(
+    server: ProviderServer, mode: str, reply: Any, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    kept, usual = provider_server._WRITERS, provider_server._openai
+    monkeypatch.setitem(kept, "openai", lambda said, to: [reply] if to["model"] == "big" else usual(said, to))
+    server.replies.extend([GOOD, GOOD])
+    chat = ModelRegistry({"plan": server.spec("big", fallback=server.spec("small"))}).chat("plan")
+    said = chat.invoke("q") if mode == "sync" else await chat.ainvoke("q")
+    assert (said.text, asked(server)) == (GOOD.text, ["big", "small"])
+    assert f"(model 'openai:big' at {server.base_url})" in caplog.text and f"failed ({kind})" in caplog.text
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "content_filter", "error"])
+async def test_a_text_that_was_cut_off_says_so(server: ProviderServer, finish: str, caplog: Any) -> None:
+    more = "" if finish == "stop" else " …"
+    server.replies.extend([Said("The answer is", finish)] * 2)
+    chat, told = ModelRegistry({"plan": server.spec()}).chat("plan"), list[str]()
+    assert await awritten(chat, "q", node="plan", tell=told.append) == "".join(told) == f"The answer is{more}"
+    assert ("node 'plan', model 'test-model': the " in caplog.text) is bool(more)
+    assert await awritten(chat, "q", node="plan", tell=None, max_tokens=3) == "The answer is", "as it was asked for"
+    assert cut_off(AIMessageChunk("x", response_metadata={"model_provider": "openai"})) is not None
 
 
 @both

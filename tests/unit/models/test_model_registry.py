@@ -1,5 +1,6 @@
 """One model per node: lazy, changeable, blocked when told, clear about what is wrong, silent about secrets; and its price."""
 
+import pickle
 import sys
 import traceback
 from uuid import UUID
@@ -56,6 +57,7 @@ def test_unknown_nodes_are_refused_where_the_nodes_are_known():
     [
         ("gpt-4.1-mini", "model: should be 'provider:name'"),
         ({"model": "openai:x", "temprature": 0}, "temprature: Extra inputs .*Known fields: model, temperature"),
+        ({"model": "openai:x", "timout": 5}, r"timout: Extra inputs .*Did you mean 'timeout'\?"),
         ({"model": "openai:x", "temperature": -1}, "temperature: Input should be greater than or equal to 0"),
         ({"model": "openai:x", "base_url": "localhost"}, "base_url: .*should start with http"),
         ({"model": "openai:x", "base_url": f"http://me:{SECRET}@h/v1"}, "base_url: .*user name or password"),
@@ -202,11 +204,15 @@ def test_only_a_reply_that_is_not_of_the_protocol_is_the_servers_fault():
     def reply():
         raise Own("no list")
 
-    def loads():
-        raise ValueError("No data received from Ollama stream.")
+    def loads(said="No data received from Ollama stream."):
+        raise ValueError(said)
+
+    def _create_chat_result():
+        loads("odd")
 
     for call, servers, kind in (
         (_get_request_payload, False, None), (reply, True, "own"), (loads, True, "server_error"),
+        (_create_chat_result, True, "server_error"), (lambda: loads("odd"), False, None),
     ):  # fmt: skip
         with pytest.raises((KeyError, Own, ValueError)) as caught:
             call()
@@ -244,9 +250,8 @@ async def test_a_model_made_before_is_blocked_too(openai):
     spec = {"model": "openai:x", "base_url": "http://127.0.0.1:9/v1", "api_key": SECRET}
     model = ModelRegistry({"planner": spec}).chat("planner")
     verdict = {"title": "Verdict", "type": "object", "properties": {}}
-    ways = [model, model.bind(stop=["x"]), model.bind_tools([]), model.with_structured_output(verdict)]
     with allow_model_requests(False):
-        for way in ways:
+        for way in model, model.bind(stop=["x"]), model.bind_tools([]), model.with_structured_output(verdict):
             with pytest.raises(ModelError, match="model 'openai:x' was about to be called, but"):
                 way.invoke("q")
             with pytest.raises(ModelError, match="was about to be called"):
@@ -257,6 +262,13 @@ async def test_a_model_made_before_is_blocked_too(openai):
                 [chunk async for chunk in way.astream("q")]
 
 
+def test_a_model_is_pickled_where_its_class_can_be():
+    pytest.importorskip("langchain_anthropic")
+    with allow_model_requests():
+        chat = ModelRegistry({"n": {"model": "anthropic:x", "api_key": "k"}}).chat("n")
+    assert type(pickle.loads(pickle.dumps(chat))) is type(chat)
+
+
 def test_kept_prices_and_those_of_several_calls_which_are_those_of_short_prompts() -> None:
     """Together the calls are longer than what a provider charges the higher price for; none of them is."""
     pytest.importorskip("genai_prices")
@@ -264,12 +276,13 @@ def test_kept_prices_and_those_of_several_calls_which_are_those_of_short_prompts
     one = kept_prices()("gpt-4.1-mini", Usage(calls=1, input_tokens=1_000_000, output_tokens=0))
     assert one is not None and one > 0
     assert kept_prices()("no-such-model", million) is None
+    assert kept_prices()("openai/gpt-4.1-mini", million) == kept_prices("openai")("gpt-4.1-mini", million)
+    assert kept_prices()("openai/gpt-oss-20b", million) == kept_prices("openrouter")("openai/gpt-oss-20b", million)
     assert kept_prices("no-such-provider")("gpt-4.1-mini", million) is None
     prices = kept_prices("google")
     short = prices("gemini-2.5-pro", Usage(calls=1, input_tokens=100_000, output_tokens=10))
     many = prices("gemini-2.5-pro", Usage(calls=10, input_tokens=1_000_000, output_tokens=100))
     long = prices("gemini-2.5-pro", Usage(calls=1, input_tokens=1_000_000, output_tokens=100))
-    assert short is not None and many is not None and long is not None
     assert many == pytest.approx(10 * short)
     assert long > many
 

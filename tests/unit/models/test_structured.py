@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from contextlib import suppress
 from typing import Any, Literal
 
 import pytest
@@ -102,11 +103,8 @@ async def test_the_error_names_node_schema_problem_and_reply(asking):
     model = always({"answer": "maybe"}, model_name="small")
     with pytest.raises(StructuredReplyError) as caught:
         await asking(model, "q", Verdict, node="grade", usage=usage)
-    error = caught.value
-    assert str(error).startswith(
-        "node 'grade': the model's reply is not a valid Verdict after 2 repair(s): "
-        "answer: Input should be 'yes' or 'no' (got 'maybe')"
-    )
+    error, wrong = caught.value, "answer: Input should be 'yes' or 'no' (got 'maybe')"
+    assert str(error).startswith(f"node 'grade': the model's reply is not a valid Verdict after 2 repair(s): {wrong}")
     assert (error.node, error.schema, error.reply) == ("grade", "Verdict", '{"answer": "maybe"}')
     assert len(model.calls) == 3
     assert usage.entries()["grade", "small"].calls == 3
@@ -196,12 +194,9 @@ def test_refusals_say_why(text, problem):
 
 def test_hostile_text_takes_linear_time():
     started = time.process_time()
-    told = '{"</think>"}' * 50_000
-    for text in ("{" * 500_000, '{"a":' * 100_000, "{}x" * 5, '"' * 500_000, "{x}" * 100_000, told):
-        try:
+    for text in ("{" * 500_000, '{"a":' * 100_000, "{}x" * 5, '"' * 500_000, "{x}" * 100_000, '{"</think>"}' * 50_000):
+        with suppress(ValueError):
             find_json_object(text)
-        except ValueError:
-            pass
     assert time.process_time() - started < 5
 
 

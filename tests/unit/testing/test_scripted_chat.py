@@ -87,9 +87,8 @@ def test_an_agent_is_answered_in_its_schema():
 def test_script_that_ends_says_so():
     model = ScriptedChatModel("one", model_name="grader")
     model.invoke("a")
-    with pytest.raises(
-        ModelError, match=r"'grader' has a script of 1 reply\(s\), and this is call 2: 'b'.*repeat_last"
-    ):
+    told = r"'grader' has a script of 1 reply\(s\), and this is call 2: 'b'.*repeat_last"
+    with pytest.raises(ModelError, match=told):
         model.invoke("b")
     with pytest.raises(ModelError, match="call 1"):
         ScriptedChatModel(repeat_last=True).invoke("a")
@@ -109,10 +108,8 @@ async def test_stream_adds_up_to_the_reply(reply):
             total += part
         assert isinstance(total, AIMessageChunk)
         message = message_chunk_to_message(total)
-        assert message.text == whole.text
-        assert message.tool_calls == whole.tool_calls
-        assert message.invalid_tool_calls == whole.invalid_tool_calls
-        assert message.usage_metadata == whole.usage_metadata
+        for name in ("text", "tool_calls", "invalid_tool_calls", "usage_metadata"):
+            assert getattr(message, name) == getattr(whole, name)
     if isinstance(reply, str):
         assert [chunk.text for chunk in chunks if chunk.text] == [chunk.text for chunk in async_chunks if chunk.text]
         assert len([chunk for chunk in chunks if chunk.text]) == (6 if reply else 0)

@@ -132,9 +132,8 @@ async def test_a_plain_graph_has_spans_of_nodes_and_passes_and_others_spans_nest
     assert tools[0].attributes == {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
 
     gates = [span.attributes for span in receiver.named("gate loop.again")]
-    assert [(gate["loopwright.loop.decision"], gate["loopwright.loop.passes"]) for gate in gates] == [
-        ("granted", 1), ("granted", 2), ("exhausted", 2),
-    ]  # fmt: skip
+    decided = [(gate["loopwright.loop.decision"], gate["loopwright.loop.passes"]) for gate in gates]
+    assert decided == [("granted", 1), ("granted", 2), ("exhausted", 2)]
     first = receiver.named("pass again 1")[0].attributes
     assert (first["loopwright.loop.limit"], first["loopwright.loop.reason"]) == (2, "still nothing")
     assert (first["gen_ai.usage.input_tokens"], first["gen_ai.usage.output_tokens"]) == (1000, 100)
@@ -156,9 +155,8 @@ def test_errors_questions_and_spent_budgets_are_told(traced):
     app.invoke(ASKED, {"configurable": {"thread_id": "1"}})
     spent = traced().named("budget spent")[0]
     assert traced().path_of(spent) == [RUN, "budget spent"]
-    assert (spent.attributes["loopwright.budget.resource"], spent.attributes["loopwright.budget.limit"]) == (
-        "model_calls", 2,
-    )  # fmt: skip
+    told = spent.attributes
+    assert (told["loopwright.budget.resource"], told["loopwright.budget.limit"]) == ("model_calls", 2)
 
     def ask(state: dict[str, Any]) -> Any:
         if interrupt("sure?") == "no":

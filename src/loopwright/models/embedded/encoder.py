@@ -26,13 +26,9 @@ class OnnxEmbedder:
         self._graph = TextGraph(weights)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed passages.
+        """Embed passages, as vectors [texts, dimensions] in their order.
 
-        Args:
-            texts: The passages; what is beyond the model's longest input is not read.
-
-        Returns:
-            Their vectors [texts, dimensions], in order.
+        What is beyond the model's longest input is not read.
         """
         return self._vectors([self._known.passage_prefix + text for text in texts])
 
@@ -67,14 +63,9 @@ class OnnxReranker:
         self._graph = TextGraph(weights)
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Score passages against a query.
+        """Score passages against a query: a logit for each [texts], in their order; higher is more relevant.
 
-        Args:
-            query: The query.
-            texts: The passages; what is beyond the model's longest input is not read.
-
-        Returns:
-            A logit for each passage [texts], in order; higher is more relevant.
+        What is beyond the model's longest input is not read.
         """
         outputs = self._graph.outputs([(query, text) for text in texts])
         return np.array([logits[0] for logits, _ in outputs], dtype=np.float32)

@@ -45,13 +45,7 @@ _ending = threading.Event()
 
 
 def find_file(name: str) -> Path:
-    """Find a chat model's file.
-
-    Args:
-        name: A name of the catalogue, or the path of a GGUF file of one's own.
-
-    Returns:
-        The file.
+    """The file of a chat model by its name in the catalogue, or by the path of a GGUF file of one's own.
 
     Raises:
         WeightsError: If the name is unknown or the file is not here; the message says how to get it.

@@ -3,6 +3,7 @@
 import errno
 import shutil
 from pathlib import Path
+from typing import Any
 
 from loopwright.errors import WeightsError
 from loopwright.models.embedded.catalogue import KnownModel, Published, WeightFile
@@ -17,17 +18,11 @@ _STORAGE = (*_FULL, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENO
 
 
 def pull(model: KnownModel, *, endpoint: str | None = None) -> Weights:
-    """Download a model's files that are not here yet.
+    """Download a model's files that are not here yet, and give all of them.
 
     They go into `weights_folder`. A file gets its name only after its hash was found right, so a file with a name is
-    always whole. No token is sent.
-
-    Args:
-        model: The model.
-        endpoint: The hub's base URL; None for the environment variable ``HF_ENDPOINT``, or the public hub.
-
-    Returns:
-        The files, all with the right hash.
+    always whole. No token is sent. The endpoint is the hub's base URL; None for the environment variable
+    ``HF_ENDPOINT``, or the public hub.
 
     Raises:
         WeightsError: If the model has no publisher, a download fails, a hash differs, or there is no space.
@@ -77,17 +72,9 @@ def _download(model: KnownModel, published: Published, file: WeightFile, partial
     except ModuleNotFoundError as error:
         told = f"{error.name}, which downloads models, is not installed: pip install 'loopwright[{model.extra}]'"
         raise WeightsError(told) from None
+    where: dict[str, Any] = {"local_dir": partial, "endpoint": endpoint, "token": False}
     try:
-        return Path(
-            hf_hub_download(
-                published.repository,
-                file.remote,
-                revision=published.revision,
-                local_dir=partial,
-                endpoint=endpoint,
-                token=False,
-            )
-        )
+        return Path(hf_hub_download(published.repository, file.remote, revision=published.revision, **where))
     except HfHubHTTPError as error:
         problem = f"the hub answered {error.response.status_code}"
     except LocalEntryNotFoundError:

@@ -41,10 +41,7 @@ def weights_folder() -> Path:
 
 
 def known_model(name: str) -> KnownModel:
-    """Look a model up in the catalogue.
-
-    Returns:
-        The model.
+    """A model of the catalogue by its name.
 
     Raises:
         WeightsError: If no model has that name.
@@ -55,14 +52,9 @@ def known_model(name: str) -> KnownModel:
 
 
 def resolve(name: str, role: Role) -> Weights:
-    """Find a model's files, and check their sizes.
+    """Find the files of a model of the catalogue for a role, and check their sizes.
 
-    Args:
-        name: A name of the catalogue; looked for in the folder of models first and in the user's hub cache then.
-        role: What the model must be for.
-
-    Returns:
-        The files.
+    They are looked for in the folder of models first and in the user's hub cache then.
 
     Raises:
         WeightsError: If the model is unknown, not here, of another role, or a file has the wrong size.
@@ -71,17 +63,13 @@ def resolve(name: str, role: Role) -> Weights:
     if model.role != role:
         fitting = ", ".join(model.name for model in KNOWN.values() if model.role == role)
         raise WeightsError(f"{model.name} is for {model.role}, not for {role}. Known: {fitting}.")
-    weights = find(model)
-    if weights is None:
+    if (weights := find(model)) is None:
         raise WeightsError(missing_message(model))
     return weights
 
 
 def find(model: KnownModel) -> Weights | None:
-    """Find a known model's files, and check their sizes.
-
-    Returns:
-        The files, or None if the model is not on this machine.
+    """A known model's files, their sizes checked; None if it is not on this machine.
 
     Raises:
         WeightsError: If files are here, but one of them is missing or has the wrong size.

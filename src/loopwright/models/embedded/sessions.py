@@ -61,8 +61,7 @@ class TextGraph:
             "attention_mask": mask[np.newaxis],
             "token_type_ids": np.array([encoding.type_ids], dtype=np.int64),
         }
-        output = self._session.run(None, {name: given[name] for name in self._inputs})[0][0]
-        return output, mask
+        return self._session.run(None, {name: given[name] for name in self._inputs})[0][0], mask
 
     def _clean(self, text: Input) -> Input:
         """Cut what is not read, and replace lone surrogates, which the tokenizer refuses."""

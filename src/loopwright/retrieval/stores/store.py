@@ -236,7 +236,6 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         self._database.close()
 
     def __exit__(self, *exception: object) -> None:
-        """Close it."""
         self.close()
 
     @contextmanager
@@ -290,13 +289,11 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
 
 def documents_within(backend: Backend, where: Filter) -> ColumnElement[bool]:
     """The condition that a filter puts on documents."""
-    conditions: list[ColumnElement[bool]] = [true()]
-    if where.documents:
-        conditions.append(_named(backend, where.documents))
-    if where.after is not None:
-        conditions.append(DOCUMENT.c.dated >= microseconds(where.after))
-    if where.before is not None:
-        conditions.append(DOCUMENT.c.dated < microseconds(where.before))
+    conditions = [
+        true() if not where.documents else _named(backend, where.documents),
+        true() if where.after is None else DOCUMENT.c.dated >= microseconds(where.after),
+        true() if where.before is None else DOCUMENT.c.dated < microseconds(where.before),
+    ]
     if where.tags:
         among = backend.among(TAG.c.value, [bounded(tag) for tag in where.tags])
         conditions.append(DOCUMENT.c.key.in_(select(TAG.c.document).where(among)))

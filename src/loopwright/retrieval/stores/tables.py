@@ -53,8 +53,8 @@ def _whole(name: str, *, primary_key: bool = False, nullable: bool = False, inde
     return Column(name, KEY, primary_key=primary_key, autoincrement=False, nullable=nullable, index=index)
 
 
-def _of(name: str, table: str) -> Column[int]:
-    return Column(name, KEY, ForeignKey(f"{table}.key", ondelete="CASCADE"), nullable=False)
+def _of(table: str) -> Column[int]:
+    return Column(table, KEY, ForeignKey(f"{table}.key", ondelete="CASCADE"), nullable=False)
 
 
 # Strings name things outside, whole numbers name them inside. A number is never given twice, so that what was read up
@@ -74,7 +74,7 @@ DOCUMENT = Table(
 TAG = Table(
     "tag",
     METADATA,
-    _of("document", "document"),
+    _of("document"),
     text_column("value"),
     UniqueConstraint("document", "value"),
     Index("tag_value", "value"),
@@ -85,7 +85,7 @@ PASSAGE = Table(
     METADATA,
     _whole("key", primary_key=True),
     text_column("id", unique=True),
-    _of("document", "document"),
+    _of("document"),
     _whole("place"),
     *(text_column(name) for name in ("text", "title", "heading", "title_key", "entities")),
     _whole("page", nullable=True),
@@ -98,7 +98,7 @@ EMBEDDING = Table(
     "embedding",
     METADATA,
     _whole("key", primary_key=True),
-    _of("passage", "passage"),
+    _of("passage"),
     text_column("model"),
     _whole("dimensions"),
     Column("value", LargeBinary().with_variant(Vector(), "postgresql"), nullable=False),
@@ -130,14 +130,9 @@ def count_up(connection: Connection, name: str, by: int = 1) -> int:
 
 def document_row(document: Document) -> dict[str, Any]:
     """The columns `DOCUMENT_COLUMNS` of a document."""
-    return {
-        "id": document.id,
-        "title": document.title,
-        "digest": document.digest,
-        "dated": None if document.date is None else microseconds(document.date),
-        "tags": json.dumps(document.tags, ensure_ascii=False),
-        "kept": document.kept,
-    }
+    dated = None if document.date is None else microseconds(document.date)
+    own = {name: getattr(document, name) for name in ("id", "title", "digest", "kept")}
+    return {**own, "dated": dated, "tags": json.dumps(document.tags, ensure_ascii=False)}
 
 
 def document_of(row: Sequence[Any]) -> Document:
@@ -192,20 +187,10 @@ def add(connection: Connection, contributions: Sequence[Contribution]) -> list[t
 
 
 def _passage_row(passage: Passage, key: int, document: int, place: int, entities: Iterable[str]) -> dict[str, Any]:
-    return {
-        "key": key,
-        "id": passage.id,
-        "document": document,
-        "place": place,
-        "text": passage.text,
-        "title": passage.title,
-        "heading": passage.heading,
-        "title_key": bounded(entity_key(passage.title)),
-        "entities": json.dumps(list(dict.fromkeys(map(bounded, entities))), ensure_ascii=False),
-        "page": passage.page,
-        "starts": passage.start,
-        "ends": passage.end,
-    }
+    named = {"title_key": bounded(entity_key(passage.title)), "starts": passage.start, "ends": passage.end}
+    listed = json.dumps(list(dict.fromkeys(map(bounded, entities))), ensure_ascii=False)
+    own = {name: getattr(passage, name) for name in ("id", "text", "title", "heading", "page")}
+    return {"key": key, "document": document, "place": place, "entities": listed, **named, **own}
 
 
 def bounded(text: str) -> str:

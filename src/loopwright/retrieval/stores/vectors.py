@@ -29,10 +29,7 @@ def unit(vector: ArrayLike, what: str) -> NDArray[np.float32]:
 
 
 def check_dimensions(connection: Connection, model: str, *found: int) -> int:
-    """See that vectors have as many numbers as the model's others.
-
-    Returns:
-        How many that is.
+    """See that vectors have as many numbers as the model's others, and say how many that is.
 
     Raises:
         StoreError: If one has another number than the others, here or in the store.
@@ -59,7 +56,6 @@ class VectorMatrices:
     """The half-precision vectors of each model as a matrix in memory, read anew when the store has changed."""
 
     def __init__(self) -> None:
-        """Read nothing yet."""
         self._lock = threading.Lock()
         self._matrices: dict[str, _Matrix] = {}
 
@@ -69,8 +65,7 @@ class VectorMatrices:
         """The number of each passage that has a vector, and its cosine to a vector of length one."""
         with self._lock:
             matrix = self._matrices[model] = self._current(connection, model, len(vector))
-        similarities = matrix.values @ vector if len(matrix.passages) else np.empty(0, np.float32)
-        return matrix.passages, similarities
+        return matrix.passages, matrix.values @ vector if len(matrix.passages) else np.empty(0, np.float32)
 
     def _current(self, connection: Connection, model: str, dimensions: int) -> _Matrix:
         known = self._matrices.get(model)

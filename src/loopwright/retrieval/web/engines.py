@@ -65,11 +65,7 @@ class _JsonSearch:
         self._headers = httpx.Headers({"User-Agent": "loopwright", "Accept-Encoding": "identity", **(headers or {})})
 
     async def search(self, query: str, k: int = 5) -> list[Evidence]:
-        """Search the web; see `WebSearch.search`. A query is cut to `MAX_QUERY` characters.
-
-        Raises:
-            SearchError: If the engine failed.
-        """
+        """Search the web; see `WebSearch.search`. A query is cut to `MAX_QUERY` characters."""
         plain = cut(collapse(query), MAX_QUERY)
         if not plain:
             raise SearchError(f"{self._who} was asked for nothing: the query is empty")
@@ -171,11 +167,8 @@ class SearxngSearch(_JsonSearch):
     async def _ask(self, request: Mapping[str, Any]) -> _Reply:
         reply = await super()._ask(request)
         # It answers 200 with no results also where all of its engines failed: that is not "nothing found".
-        if reply.unresponsive_engines and not reply.results:
-            silent = [
-                ": ".join(map(str, each)) if isinstance(each, list) else str(each)
-                for each in reply.unresponsive_engines
-            ]
+        if (failed := reply.unresponsive_engines) and not reply.results:
+            silent = [": ".join(map(str, each)) if isinstance(each, list) else str(each) for each in failed]
             raise SearchError(
                 f"{self._who} found nothing, but some of its engines did not answer "
                 f"({clean_text(', '.join(silent), 200)}); see its preferences for engines that work",
@@ -203,8 +196,7 @@ class TavilySearch(_JsonSearch):
             432: "the plan of this API key is used up",
             433: "the pay-as-you-go limit of this API key is reached",
         }
-        headers = {"Authorization": f"Bearer {_read_key(variable)}"}
-        super().__init__(settings, headers)
+        super().__init__(settings, {"Authorization": f"Bearer {_read_key(variable)}"})
 
     def _request(self, query: str, count: int) -> dict[str, Any]:
         return {"method": "POST", "url": self._url, "json": {"query": query, "max_results": min(count, 20)}}
