@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Oldest, previous, newest. The one place that names them; tests/versions compares it with pyproject.toml and the pins.
-supported=(1.2.18 1.2.21 1.2.22)
+supported=(1.2.18 1.2.22 1.2.24)
 tests=(tests/unit/engine tests/property tests/contract tests/cli tests/versions)
 
 [ $# -eq 0 ] || supported=("$@")
