@@ -127,16 +127,17 @@ def kept(operation: str, topic: str, text: str, *subjects: str):
 def test_no_cited_record_breaks_a_condition_and_what_is_computed_is_so(records, question) -> None:
     operation, topic, text, slot, bar = question
     result = answered(text, records)
+    told = text, result.text
     by_id = {record.id: record for record in records}
     cited = [by_id[each] for each in result.referenced_ids]
-    assert all(bar(record) for record in cited), (text, result.text)
+    assert all(bar(record) for record in cited), told
     fitting = [record for record in records if slot(record) and bar(record) and topic in record.title]
     if result.status == "answered":
-        assert all(slot(record) for record in cited), (text, result.text)
+        assert all(slot(record) for record in cited), told
         if topic:
-            assert all(set(terms(topic)) <= set(terms(record.title)) for record in cited), (text, result.text)
+            assert all(set(terms(topic)) <= set(terms(record.title)) for record in cited), told
     if operation == "count":
-        assert f" {len(fitting)} session" in result.text, (text, result.text)
+        assert f" {len(fitting)} session" in result.text, told
     elif operation != "find" and fitting:
         measure = {
             "first": lambda record: record.start,
@@ -147,7 +148,4 @@ def test_no_cited_record_breaks_a_condition_and_what_is_computed_is_so(records, 
         best = min(map(measure, fitting))
         # Of more than are listed at once the answer says how many there are besides.
         tied = {record.id for record in fitting if measure(record) == best}
-        assert {record.id for record in cited} <= tied and len(cited) == min(len(tied), DEFAULT_LIMIT), (
-            text,
-            result.text,
-        )
+        assert {record.id for record in cited} <= tied and len(cited) == min(len(tied), DEFAULT_LIMIT), told

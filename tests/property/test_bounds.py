@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import shapes
 from chances import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.graph.state import CompiledStateGraph
 from random_graphs import GRADED, KINDS, Case, case, hold_within_certificate, run
-from shapes import Watched
 
 from loopwright.engine.bounds import bounded
-from loopwright.engine.loop import RUN, Loop, Spend, decide
+from loopwright.engine.loop import RUN, Spend, decide
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import UnboundedCycleError
 
@@ -50,7 +50,7 @@ def test_granted_passes_are_the_requested_ones_up_to_the_limit(
     ]
     final: dict[str, Any] = {}
     granted: Counter[str] = Counter()
-    seen = Watched()
+    seen = shapes.Watched()
     for mode, chunk in CompiledStateGraph.stream(made.app(), {"log": []}, stream_mode=["debug", "custom", "values"]):
         if mode == "debug":
             seen.see(((), chunk))
@@ -134,9 +134,7 @@ class Model:
 def test_decide_agrees_with_a_trivial_model(limits: list[int], second: str, third: str, requests: list[str]) -> None:
     scopes = dict(zip("abc", ["run", second, third], strict=True))
     by_name = dict(zip("abc", limits, strict=True))
-    loops = {
-        name: Loop(name=name, target="t", sources=("s",), limit=by_name[name], scope=scopes[name]) for name in "abc"
-    }
+    loops = {name: shapes.loop(name, "s", "t", by_name[name], scope=scopes[name]) for name in "abc"}
     model, ledger = Model(by_name, scopes), dict[str, Spend]()
     for name in requests:
         verdict = decide(loops[name], {}, {}, ledger)

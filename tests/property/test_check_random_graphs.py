@@ -89,24 +89,20 @@ def router(name: str, ways: list[str], idiom: str) -> tuple[str, str]:
         case "map":
             return f"def route_{name}(state): return str({call})\n", f"route_{name}, {{{_table(ways, str)}}}"
         case "literal":
-            return (
-                f"def route_{name}(state) -> Literal[{', '.join(map(repr, ways))}]: return {{{_table(ways)}}}[{call}]\n",
-                f"route_{name}",
-            )
+            said = f"Literal[{', '.join(map(repr, ways))}]"
+            text = f"def route_{name}(state) -> {said}: return {{{_table(ways)}}}[{call}]\n"
         case "table":
-            return (
-                f"WAYS_{name} = {{{_table(ways)}}}\ndef route_{name}(state): return WAYS_{name}[{call}]\n",
-                f"route_{name}",
-            )
+            text = f"WAYS_{name} = {{{_table(ways)}}}\ndef route_{name}(state): return WAYS_{name}[{call}]\n"
         case "list" | "sends":
             sent = [f"Send({way!r}, state)" if idiom == "sends" and way != "__end__" else repr(way) for way in ways]
             text = f"def route_{name}(state):\n    out = []\n" + "\n".join(
                 f"    if {call} == {number}: out.append({way})" for number, way in enumerate(sent)
             )
-            return f"{text}\n    return out\n", f"route_{name}"
+            text += "\n    return out\n"
         case _:
             text = f"def pick_{name}(state):\n    return {{{_table(ways)}}}[{call}]\n"
-            return f"{text}def route_{name}(state): return pick_{name}(state)\n", f"route_{name}"
+            text += f"def route_{name}(state): return pick_{name}(state)\n"
+    return text, f"route_{name}"
 
 
 COMMANDS = ("inline", "helper", "method", "closure", "variable", "wraps", "wrapped", "chain", "callable", "send")

@@ -14,13 +14,9 @@ _CLEAR, _WHITE = "background-color: transparent", "background-color: white"
 
 
 def svg(topology: Topology) -> str:
-    """Draw a graph as SVG.
+    """Draw a graph as a complete SVG document that refers to nothing outside itself.
 
-    Args:
-        topology: The graph. Loops are drawn as labelled arrows; gates and hidden nodes are not shown.
-
-    Returns:
-        A complete SVG document that refers to nothing outside itself.
+    Loops are drawn as labelled arrows; gates and hidden nodes are not shown.
 
     Raises:
         LoopwrightError: The package mermaidx is not installed.
@@ -29,12 +25,9 @@ def svg(topology: Topology) -> str:
 
 
 def png(topology: Topology) -> bytes:
-    """Draw a graph as PNG, as `svg` draws it.
+    """Draw a graph as a PNG file, as `svg` draws it, with two pixels of the picture for each pixel of the drawing.
 
     The letters are those of the font that mermaidx brings; use `svg` for names in other scripts than it has.
-
-    Returns:
-        The bytes of a PNG file, with two pixels of the picture for each pixel of the drawing.
     """
     return _drawn(topology).png(scale=2, background="white")
 

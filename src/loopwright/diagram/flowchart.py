@@ -57,8 +57,7 @@ class ShownEdge(Frozen):
 def arrows(topology: Topology) -> tuple[ShownEdge, ...]:
     """List what is drawn: one arrow for each pair of shown nodes that control can pass between.
 
-    Returns:
-        The arrows by source in the order of declaration, ``__start__`` first; of each source those to ``__end__`` last.
+    They stand by source in the order of declaration, ``__start__`` first; of each source those to ``__end__`` last.
     """
     passages: dict[tuple[str, str], list[list[Edge]]] = defaultdict(list)
     for source in shown_nodes(topology):

@@ -224,12 +224,7 @@ def choose_loops(
 ) -> list[Loop]:
     """Choose the edges that close a cycle, as `choose` does, and declare a loop for each node that they lead to.
 
-    Args:
-        builder: The graph.
-        limit: Passes per loop.
-        exhausted: Where control goes when a bound is reached.
-        name: The graph's name, for a loop at a node that has none for people.
-        warn_at: From so many passes left on, the model is told how many.
+    `name` is the graph's, for a loop at a node that has none for people; the rest is as for `Loop`.
     """
     topology = read_topology(builder)
     handled = {(edge.source, edge.target) for edge in topology.edges if edge.kind == "handler"}

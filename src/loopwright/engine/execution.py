@@ -11,7 +11,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -109,8 +109,7 @@ class Course:
         if self._inside_a_task or not here.get("checkpoint_ns"):
             return langgraph_private.own_place(self.graph, {"configurable": here})
         # A checkpoint of a graph inside this one: LangGraph goes on from the one of this graph that it belongs to.
-        own = {**here, "checkpoint_ns": "", "checkpoint_id": here.get("checkpoint_map", {}).get("")}
-        return {"configurable": own}
+        return {"configurable": {**here, "checkpoint_ns": "", "checkpoint_id": here.get("checkpoint_map", {}).get("")}}
 
     @property
     def _inside_a_task(self) -> bool:
@@ -203,18 +202,16 @@ class Course:
     def _note(self, spent: Spent) -> None:
         """Keep what is spent beside the checkpoint under way, as a write of no task, which LangGraph passes over."""
         here: dict[str, Any] = dict((var_child_runnable_config.get() or {}).get("configurable", {}))
-        own = langgraph_private.own_place(self.graph, self.place).get("configurable", {})
-        namespace = own.get("checkpoint_ns", "")
+        namespace = langgraph_private.own_place(self.graph, self.place).get("configurable", {}).get("checkpoint_ns", "")
         checkpoint = (here.get("checkpoint_map") or {}).get(namespace)
         if self.saver is None or checkpoint is None:
             return
         named = {"thread_id": here["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint}
         place: RunnableConfig = {"configurable": named}
         writes, task = [(SPENT, spent)], f"{SPENT}-{uuid.uuid4()}"
-        try:
+        running = None
+        with suppress(RuntimeError):
             running = asyncio.get_running_loop()
-        except RuntimeError:
-            running = None
         if self._loop is None or running is not self._loop:  # a thread of the run's may run a loop of its own
             self.saver.put_writes(place, writes, task)
         else:
@@ -261,9 +258,8 @@ class Course:
             BrokenAssumptionError: If the certificate allows no run of so many steps.
         """
         if isinstance(error, GraphRecursionError):
-            stop = self._out_of_steps(error)
-            self._stopped = (END, stop)
-            command: Any = Command(update={STOP_REASON: stop})
+            self._stopped = END, self._out_of_steps(error)
+            command: Any = Command(update={STOP_REASON: self._stopped[1]})
             return [[StateUpdate(command, DISPATCHER)]]
         return self._spent_up(error)
 
@@ -321,8 +317,7 @@ class Course:
         """Where an update that ends the run is written; what only goes before the last one says so, and how it ends."""
         if update[0].as_node == DISPATCHER:
             return self.place
-        ends = json.dumps(self._stopped)
-        return {**self.place, "metadata": {**self.place.get("metadata", {}), _ENDING: ends}}
+        return {**self.place, "metadata": {**self.place.get("metadata", {}), _ENDING: json.dumps(self._stopped)}}
 
     @property
     def goes_on(self) -> bool:

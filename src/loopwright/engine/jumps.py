@@ -146,8 +146,7 @@ class WatchedNode(Runnable[Any, Any]):
 
     def _through(self, items: Sequence[Any], config: RunnableConfig | None) -> list[Any]:
         """What a node returned, its jumps through their gates; what waits there is noted beside it."""
-        if gotos := [goto for item in items for goto in _gotos(item)]:
-            self.ways.check(gotos)
+        self.ways.check([goto for item in items for goto in _gotos(item)])
         return [self._translated(item, config) for item in items]
 
     def _translated(self, item: Any, config: RunnableConfig | None) -> Any:
@@ -166,12 +165,10 @@ class WatchedNode(Runnable[Any, Any]):
 
     def _warn_of_books(self, update: Any) -> bool:
         """Say that what only the engine writes is dropped: no node can start its own ledger anew."""
-        if not isinstance(update, dict) or HIDDEN.isdisjoint(cast("dict[str, Any]", update)):
-            return False
-        for key in HIDDEN.intersection(cast("dict[str, Any]", update)):
-            node = self.ways.node
-            logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", node, key)
-        return True
+        written = HIDDEN.intersection(cast("dict[str, Any]", update)) if isinstance(update, dict) else ()
+        for key in written:
+            logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", self.ways.node, key)
+        return bool(written)
 
     def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
         """Look at the Command that a graph inside sent to this graph; one for a graph further out goes on as it is."""

@@ -499,16 +499,14 @@ class Workflow(ABC, Generic[S]):
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
         """Further scores of an outcome in an evaluation, or those in place of what can be said without knowing it.
 
-        Returns:
-            Name -> score, most of them from 0 to 1; None where the question has none.
+        They stand by name, most of them from 0 to 1; None where the question has none.
         """
         return {}
 
     def rated(self, expected: Expected, outcome: Outcome) -> tuple[float, Mapping[str, float]] | None:
-        """What people gave, and the numbers of an outcome that are to rise with it, for rank correlations.
+        """What people gave, and by name the numbers of an outcome that are to rise with it, for rank correlations.
 
-        Returns:
-            The one, and the others by name; None where nobody gave any.
+        None where nobody gave any.
         """
         return None
 
@@ -532,14 +530,11 @@ class Workflow(ABC, Generic[S]):
             return self.Input.model_validate(dict(given))
         except ValidationError as error:
             fields = self.input_schema["properties"]
-            for key in given:
-                if key not in fields and self.Input.model_config.get("extra") == "forbid":
-                    raise InputError(
-                        f"the input of {self.name!r} does not fit: {unknown_name_message('key', str(key), fields)}"
-                    ) from None
-            known = ", ".join(fields)
-            said = "; ".join(problem_lines(error))
-            raise InputError(f"the input of {self.name!r} does not fit: {said}. It takes: {known}.") from None
+            problem = f"{'; '.join(problem_lines(error))}. It takes: {', '.join(fields)}."
+            strange = [key for key in given if key not in fields]
+            if strange and self.Input.model_config.get("extra") == "forbid":
+                problem = unknown_name_message("key", str(strange[0]), fields)
+            raise InputError(f"the input of {self.name!r} does not fit: {problem}") from None
 
     def require_no_path(self, given: Mapping[str, Any]) -> None:
         """Raise an `InputError` if a client gives a path of this machine, at any depth, other than the default."""
@@ -558,12 +553,7 @@ class Workflow(ABC, Generic[S]):
             raise InputError(f"{refused[0]} is a path of the machine that serves: give it on the command line")
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
-        """Prepare a run.
-
-        Args:
-            given: The input, as `input_schema` has it.
-            uploads: Id of an uploaded file -> where it lies.
-            run_id: Names the run.
+        """Prepare a run of an input, as `input_schema` has it; the rest is as for `start`.
 
         Raises:
             InputError: If the input is unusable; the message says what would be.

@@ -76,10 +76,7 @@ def load(name: str) -> type[Workflow]:
 
 
 def place_of(target: str) -> str:
-    """Where the class of a workflow stands, as ``module:class``; what names a module or file already stays.
-
-    Args:
-        target: A workflow's name, ``MODULE:GRAPH`` or a path.
+    """Where the class of a workflow stands, as ``module:class``; ``MODULE:GRAPH`` and a path stay as they are.
 
     Raises:
         UnknownNameError: If it is a word that names no workflow.

@@ -230,13 +230,7 @@ def compiled(
     """Bound and compile a workflow's graph; its step limit, debug log and diagram as configured.
 
     A key that the state has not, in the input or in what a node returns, is an `InputError` that names the nearest one;
-    LangGraph drops it without a word.
-
-    Args:
-        builder: The wired graph.
-        loops: Its loops.
-        config: The engine's sections.
-        **options: As for LangGraph's ``compile``.
+    LangGraph drops it without a word. The options are as for its ``compile``.
 
     Raises:
         GraphError: If the graph cannot be bounded.
@@ -263,8 +257,7 @@ def configured(graph: BoundedGraph, config: EngineConfig) -> BoundedGraph:
 def enable_debug_log(folder: Path) -> None:
     """Write everything that Loopwright logs, down to DEBUG, to ``graph_debug.log``; calling it again changes nothing.
 
-    Args:
-        folder: Where the file goes; made if it is missing.
+    The folder is made if it is missing.
 
     Raises:
         ConfigError: If the folder cannot be written.

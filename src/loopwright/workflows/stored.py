@@ -46,11 +46,7 @@ class StoredServices(runtime.Services[C]):
 
     @property
     def store(self) -> KnowledgeStore:
-        """The knowledge store.
-
-        Raises:
-            StoreError: If it cannot be opened.
-        """
+        """The knowledge store; a `StoreError` if it cannot be opened."""
         if self.given_store is not None:
             return self.given_store
         make = partial(open_store, self.section.store, create=False, schema=self.schema)
@@ -58,11 +54,7 @@ class StoredServices(runtime.Services[C]):
 
     @property
     def embedder(self) -> Embedder | None:
-        """The embedding model, or None.
-
-        Raises:
-            WeightsError: If the one that is named is not there.
-        """
+        """The embedding model, or None; a `WeightsError` if the one that is named is not there."""
         from loopwright.models.embedded.encoder import open_embedder
 
         name = self.named("embedding", self.embedding)

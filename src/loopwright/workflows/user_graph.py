@@ -106,7 +106,8 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
         """What came of a run; what the state calls a score is one, and the first from 0 to 1 is the quality."""
-        found = ((key, _last(value)) for key, value in state.items() if key.lower().rpartition("_")[2] in SCORES)
+        named = ((key, value) for key, value in state.items() if key.lower().rpartition("_")[2] in SCORES)
+        found = ((key, value[-1] if isinstance(value, list) and value else value) for key, value in named)  # the newest
         scores = {
             key: float(value) for key, value in found if isinstance(value, int | float) and not isinstance(value, bool)
         }
@@ -185,11 +186,6 @@ def without_marks(kind: Any) -> Any:
     while get_origin(kind) in marks or isinstance(getattr(kind, "__metadata__", (None,))[-1], BaseChannel):
         kind = get_args(kind)[0]
     return kind
-
-
-def _last(value: Any) -> Any:
-    """Of a list of scores the newest."""
-    return value[-1] if isinstance(value, list) and value else value  # pyright: ignore[reportUnknownVariableType]
 
 
 def _has_schema(field: tuple[Any, Any | FieldInfo]) -> bool:

@@ -82,21 +82,14 @@ class Allowance(Protocol):
     def reserve(self, call: UUID, model: str, prompt_tokens: int, reply_tokens: int | None) -> Overspent | None:
         """Have the cost of a call that is about to be sent set aside, or be told what does not suffice.
 
-        Args:
-            call: Names the call.
-            model: The model.
-            prompt_tokens: Of its prompt, about.
-            reply_tokens: Of its reply at most, if the call says.
+        The prompt has about so many tokens, and the reply at most so many, if the call says.
         """
         ...
 
     def settle(self, call: UUID, model: str, usage: Usage | None) -> None:
-        """Have what was set aside for a call replaced by what it took.
+        """Have what was set aside for a call replaced by what it took, which nobody knows of one that failed: None.
 
-        Args:
-            call: The call; for one that nothing was set aside for, all that it took is counted.
-            model: The model.
-            usage: What it took; None for a call that failed, whose tokens nobody knows.
+        Of a call that nothing was set aside for, all that it took is counted.
         """
         ...
 
@@ -247,10 +240,7 @@ class Meter(BaseCallbackHandler):
 
     def on_llm_start(self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
         """Count a call about to be sent, or refuse it by `GraphDrained`; LangChain calls this for chat models, too."""
-        model, prompt_tokens = (
-            model_asked(serialized, kwargs.get("metadata")),
-            sum(len(prompt) for prompt in prompts) // 4,
-        )
+        model, prompt_tokens = model_asked(serialized, kwargs.get("metadata")), sum(map(len, prompts)) // 4
         # That of the innermost run must agree before those around it count.
         inner = current_meter.get()
         meters = [*(inner if inner is not None and self in inner.around() else self).around()]
@@ -298,11 +288,9 @@ class Meter(BaseCallbackHandler):
         model, prompt_tokens = call
         usage = Usage()
         for generation in (each for several in response.generations for each in several):
-            message = generation.message if isinstance(generation, ChatGeneration) else None
-            found = Usage.of(message) if message else Usage(unmetered_calls=1)
+            found = Usage.of(generation.message) if isinstance(generation, ChatGeneration) else Usage(unmetered_calls=1)
             if found.unmetered_calls:  # the provider does not say: about four characters make a token
-                written = len(generation.text) // 4
-                found = Usage(input_tokens=prompt_tokens, output_tokens=written)
+                found = Usage(input_tokens=prompt_tokens, output_tokens=len(generation.text) // 4)
             usage += found
         self.spend(run_id, model, usage)
 
@@ -330,7 +318,6 @@ _REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "nu
 
 _counting = threading.Lock()
 """Held while a call is checked and counted, which takes microseconds."""
-
 
 # LangChain warns of each callback that raises, and a meter that does so refuses a call.
 logging.getLogger("langchain_core.callbacks.manager").addFilter(lambda said: "Error in Meter." not in said.getMessage())
@@ -398,11 +385,7 @@ def record_usage(usage: Usage, *, model: str = "unknown") -> None:
     """Count a model call that LangChain does not see, such as one through a provider's own client.
 
     Call it inside a node. Where it goes beyond the run's budget, the run takes its fallback when the superstep ends.
-    Without a budget around it, nothing happens.
-
-    Args:
-        usage: What was used; without `calls`, by one call.
-        model: The model, for its price.
+    Without a budget around it, nothing happens. A usage without `calls` is one call's; the model is for its price.
     """
     usage = usage if usage.calls else replace(usage, calls=1)
     meter = current_meter.get()

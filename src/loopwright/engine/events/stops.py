@@ -20,14 +20,7 @@ NOT_RUN = "not run: "
 
 
 def bound_reached(stop_reason: Any) -> str:
-    """Say in words which bound was reached.
-
-    Args:
-        stop_reason: The state's ``stop_reason``: one, a list of them, or nothing.
-
-    Returns:
-        Words that go on after a colon; empty where no bound was reached.
-    """
+    """Say in words, to go on after a colon, which bounds a state's ``stop_reason`` names; empty where there is none."""
     return "; ".join(map(_bound, stops_of(stop_reason)))
 
 
@@ -111,12 +104,7 @@ def open_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
 
 
 def close_tool_calls(messages: Sequence[BaseMessage], stop_reason: Any = None) -> list[ToolMessage]:
-    """Answers to the tool calls of the last AI message that nobody answered.
-
-    Args:
-        messages: The history.
-        stop_reason: The state's ``stop_reason``, which the answers name.
-    """
+    """Answers, naming the state's ``stop_reason``, to the tool calls of the last AI message that nobody answered."""
     why = bound_reached(stop_reason) or "the run came to its end"
     asked = next((message.id for message in reversed(messages) if isinstance(message, AIMessage)), None)
     return [

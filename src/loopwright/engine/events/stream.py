@@ -20,6 +20,7 @@ from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.langgraph_private import ROOT, SENT, ensure_config, merge_configs
 from loopwright.engine.ledger import STOP_REASON
+from loopwright.engine.nodes.failures import words_of
 from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError
 
@@ -271,7 +272,7 @@ class _Watch:
             self._visits[node] += 1
         return schema.NodeFinished(
             node=node, task_id=task_id, visit=begun.visit if begun else self._visits[node], seconds=now - began,
-            update=dict(_keyed(update)), error=str(error) if error else None, known=known,
+            update=dict(_keyed(update)), error=words_of(error) if error else None, known=known,
         )  # fmt: skip
 
     def _known_visits(self, node: str, within: str) -> Iterator[RunEvent]:
@@ -288,7 +289,7 @@ class _Watch:
 
     def failed(self, error: Exception) -> Iterator[RunEvent]:
         yield from self.heard()
-        yield schema.RunFailed(kind=type(error).__name__, message=str(error))
+        yield schema.RunFailed(kind=type(error).__name__, message=words_of(error))
 
 
 def _placed(event: RunEvent, place: str, within: str) -> RunEvent:

@@ -38,9 +38,8 @@ _UNCLEAR = frozenset({409, 425})
 _NAMES: Mapping[FailureKind, frozenset[str]] = {
     "auth": frozenset({"ModelAuthenticationError", "ModelPermissionDeniedError"}),
     "connection": frozenset({
-        "APIConnectionError", "ChunkedEncodingError", "ClientConnectionError", "ConnectionError",
-        "IncompleteRead", "ModelConnectionError", "NetworkError", "NewConnectionError",
-        "ProxyError", "RemoteProtocolError", "gaierror",
+        "APIConnectionError", "ChunkedEncodingError", "ClientConnectionError", "ConnectionError", "IncompleteRead",
+        "ModelConnectionError", "NetworkError", "NewConnectionError", "ProxyError", "RemoteProtocolError", "gaierror",
     }),
     "context_length": frozenset({"ContextOverflowError", "context_length_exceeded"}),
     "not_found": frozenset({"ModelNotFoundError"}),
@@ -86,17 +85,24 @@ def retry_after(error: BaseException) -> float | None:
 
     Read are ``retry-after-ms`` and ``retry-after`` (seconds or an HTTP date).
     """
-    waits = (_asked(headers) for link in _chain(error) if (headers := _headers(link)))
-    return next((wait for wait in waits if wait is not None), None)
+    return next((wait for link in _chain(error) if (wait := _asked(_headers(link))) is not None), None)
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says; of a group, which says only how many it holds, also what the first of these say."""
+    if not isinstance(error, BaseExceptionGroup):
+        return str(error)
+    inside = cast("tuple[BaseException, ...]", error.exceptions)
+    said = [f"{type(each).__name__}: {words_of(each)}" for each in inside[:_MAX_CHAIN]]
+    return f"{error}: {'; '.join(said + ['…'] * (len(inside) > len(said)))}"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
     link: BaseException | None = error
     for _ in range(_MAX_CHAIN):
-        if link is None:
-            return
-        yield link
-        link = link.__cause__
+        if link is not None:
+            yield link
+            link = link.__cause__
 
 
 def _own_kind(error: BaseException) -> FailureKind | None:

@@ -42,13 +42,10 @@ _begun: ContextVar[frozenset[int]] = ContextVar("loopwright_graphs_begun", defau
 
 
 def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bounded: Callable[..., Any]) -> bool:
-    """Bound the graphs inside a graph, and tell whether one of them can reach a bound.
+    """Bound the graphs inside a graph by `loopwright.bounded`, and tell whether one of them can reach a bound.
 
-    Args:
-        builder: A copy of the graph; its nodes are replaced by copies.
-        limit: Passes of every loop inside; None leaves graphs that go round as they are.
-        warn_at: From so many passes left on, a graph that has messages tells its model how many.
-        bounded: `loopwright.bounded`.
+    The nodes of the builder, a copy, are replaced by copies. Without a limit, graphs that go round stay as they are;
+    `warn_at` is for those that have messages.
     """
     nodes = {id(inner) for inner in subgraphs(builder).values()}
     made: dict[int, Any] = {}
@@ -159,9 +156,8 @@ class Substitution:
             if cell is not old:
                 cell.cell_contents = self.of(old.cell_contents)
         new.__defaults__, new.__kwdefaults__ = self.of(function.__defaults__), self.of(function.__kwdefaults__)
-        new.__qualname__ = function.__qualname__
-        new.__module__, new.__doc__ = function.__module__, function.__doc__
-        new.__annotations__ = function.__annotations__
+        for name in ("__qualname__", "__module__", "__doc__", "__annotations__"):
+            setattr(new, name, getattr(function, name))
         own = {key: self.of(item) for key, item in vars(function).items()}
         same = all(own[key] is item for key, item in vars(function).items())
         new.__dict__ = vars(function) if same else own  # what it counts in its attributes, others may read

@@ -88,12 +88,9 @@ class Retry(Declared):
         return isinstance(error, self.on) if isinstance(self.on, type | tuple) else self.on(error)
 
     def wait(self, attempt: int, asked: float = 0.0, chance: float = 0.0) -> float:
-        """Seconds before a retry.
+        """Seconds before the retry that follows the failure of number `attempt`, from 1, of this rule.
 
-        Args:
-            attempt: Which failure of this rule it follows, from 1.
-            asked: Seconds that the server asks to wait at least.
-            chance: A random number from 0 to 1, for the jitter.
+        The server asks to wait at least `asked` seconds; `chance` is a random number from 0 to 1, for the jitter.
         """
         wait = self.max_wait
         with suppress(OverflowError):  # after a thousand attempts
@@ -108,8 +105,7 @@ class Retry(Declared):
 
     def objection(self, error: BaseException) -> str:
         """Why an error that the node raised is not tried again however many retries are left; empty if it is."""
-        asked = self.asked(error)
-        if asked <= self.max_wait:
+        if (asked := self.asked(error)) <= self.max_wait:
             return ""
         return f"the server asks to wait {asked:.4g} s, and max_wait of retry rule {self.name!r} is {self.max_wait:g} s"
 
@@ -129,9 +125,7 @@ def _name(on: Any) -> str:
 def usual_retries(retries: int = 3, **options: Any) -> tuple[Retry, ...]:
     """One rule for each kind of failure that passes by itself: connection, rate limit, server error, timeout.
 
-    Args:
-        retries: How many retries each kind gets.
-        **options: The other fields of `Retry`, for all of them.
+    Each kind gets so many retries; the options are the other fields of `Retry`, for all of them.
     """
     return tuple(Retry(on=kind, retries=retries, **options) for kind in sorted(PASSING))
 
@@ -179,9 +173,8 @@ class NodePolicy(Declared):
     @property
     def max_seconds(self) -> float | None:
         """The longest that one visit can take, retries and waits included; None without a timeout."""
-        if self.timeout is None:
-            return None
-        return self.timeout * self.max_attempts + sum(rule.max_seconds for rule in self.rules)
+        waits = sum(rule.max_seconds for rule in self.rules)
+        return None if self.timeout is None else self.timeout * self.max_attempts + waits
 
 
 # The retries of one visit

@@ -26,9 +26,8 @@ MAX_PARTS = 150
 def redacted(value: Any, left: Iterator[int] | None = None) -> Any:
     """The same value with what looks like a secret by its name replaced by ``***``.
 
-    Args:
-        value: Anything; mappings, sequences, dataclasses and pydantic models are searched.
-        left: Ends with the last mapping or sequence to be searched within this one; any other is shown as ``…``.
+    Mappings, sequences, dataclasses and pydantic models are searched. `left` ends with the last mapping or sequence to
+    be searched within this one; any other is shown as ``…``.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}

@@ -22,6 +22,7 @@ from loopwright.engine import clock
 from loopwright.engine.bind import Builder
 from loopwright.engine.budget.meter import comes_of_refusal
 from loopwright.engine.events.schema import NodeGaveUp, NodeRetried, emit, holding
+from loopwright.engine.nodes.failures import words_of
 from loopwright.engine.nodes.policy import Granted, NodePolicy, TryAgain, Visit, cause_of, current_visit, objection
 from loopwright.engine.nodes.redact import snapshot
 from loopwright.engine.nodes.timeout import OutOfTime, from_thread, in_thread
@@ -32,14 +33,9 @@ debug_logger = logging.getLogger("loopwright.debug")
 
 
 def add_node(builder: Builder, name: str, function: Callable[..., Any], policy: NodePolicy, **options: Any) -> None:
-    """Add a node to a graph under a policy.
+    """Add a node to a graph under a policy, with options as for LangGraph's ``add_node``.
 
-    Args:
-        builder: The graph.
-        name: The node's name.
-        function: The node, sync or async, with any of the parameters that LangGraph knows.
-        policy: How it is run.
-        **options: As for LangGraph's ``add_node``.
+    Its function is sync or async, with any of the parameters that LangGraph knows.
     """
     calls = policy.max_model_calls and policy.max_model_calls * policy.max_attempts
     limits = {"loopwright_max_seconds": policy.max_seconds, "loopwright_max_model_calls": calls}
@@ -83,11 +79,11 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
             # its end.
             raise copy(failure) from failure.__cause__
         remark, cause = objection(policy, failure), cause_of(failure)
-        said = f"no result within {failure.seconds:g} s" if isinstance(failure, NodeTimeout) else str(cause)
+        said = f"no result within {failure.seconds:g} s" if isinstance(failure, NodeTimeout) else words_of(cause)
         kind = type(cause).__name__
         message = f"{failure.node}: {kind}: {_with(said, remark)} (attempt {failure.attempt})"
         logger.error("going on to %s without node %r: %s", give_up.goto, failure.node, message, exc_info=failure)
-        said = _with(str(cause)[:500], remark)
+        said = _with(words_of(cause)[:500], remark)
         emit(NodeGaveUp(node=failure.node, kind=kind, message=said, goto=give_up.goto).model_dump(mode="json"))
         return Command(goto=give_up.goto, update=give_up.update(state, message))
 
@@ -169,15 +165,14 @@ class Guarded(Runnable[Any, Any]):
         self, error: Exception, visit: Visit | None, state: Any, started: float
     ) -> tuple[Exception, Granted]:
         """What failed, and the further attempt, which is logged and an event; where none is granted, it is raised."""
-        failure = self._failed(error, state, started)
+        attempt = info.node_attempt if (info := get_runtime().execution_info) else 1
+        failure = self._failed(error, attempt, state, started)
         may_retry = self.policy.retries and not isinstance(failure, GraphBubbleUp) and not comes_of_refusal(failure)
         granted = visit.grant(failure) if visit and may_retry else None
         if granted is None:
             raise failure from error.__cause__ if isinstance(error, GraphBubbleUp | NodeFailed | OutOfTime) else error
-        info, attempts = get_runtime().execution_info, self.policy.max_attempts
-        attempt = info.node_attempt if info else 1
-        cause = cause_of(failure)
-        kind, message = type(cause).__name__, str(cause)[:500]
+        cause, attempts = cause_of(failure), self.policy.max_attempts
+        kind, message = type(cause).__name__, words_of(cause)[:500]
         logger.warning(
             "node %r failed on attempt %d of %d: %s: %s; next attempt in %.2f s (%s)",
             self.node, attempt, attempts, kind, message, granted.wait, granted.rule.name,
@@ -189,21 +184,19 @@ class Guarded(Runnable[Any, Any]):
         emit(event.model_dump(mode="json"))
         return failure, granted
 
-    def _failed(self, error: Exception, state: Any, started: float) -> Exception:
+    def _failed(self, error: Exception, attempt: int, state: Any, started: float) -> Exception:
         """The exception to raise in place of the node's own; LangGraph's control flow passes unchanged."""
         if isinstance(error, GraphBubbleUp | NodeFailed):
             return error
-        info = get_runtime().execution_info
-        attempt, shown = info.node_attempt if info else 1, snapshot(state)
+        shown = snapshot(state)
         if isinstance(error, OutOfTime):
             failure: NodeFailed = NodeTimeout(self.node, self.policy.timeout or 0, attempt=attempt, snapshot=shown)
         else:
-            message = _with(f"{type(error).__name__}: {error}", objection(self.policy, error))
+            message = _with(f"{type(error).__name__}: {words_of(error)}", objection(self.policy, error))
             failure = NodeFailed(self.node, message, attempt=attempt, snapshot=shown)
             failure.__cause__ = error
         if self.policy.debug:
-            seconds = time.perf_counter() - started
-            debug_logger.debug("node %s: failed after %.3f s", self.node, seconds, exc_info=error)
+            debug_logger.debug("node %s: failed after %.3f s", self.node, time.perf_counter() - started, exc_info=error)
         return failure
 
     def _to_be_repeated(self, visit: Visit | None) -> TryAgain:
@@ -214,8 +207,7 @@ class Guarded(Runnable[Any, Any]):
 
 def _key() -> tuple[str, float | None]:
     """Names the visit that runs now."""
-    info = get_runtime().execution_info
-    return (info.task_id, info.node_first_attempt_time) if info else ("", None)
+    return (info.task_id, info.node_first_attempt_time) if (info := get_runtime().execution_info) else ("", None)
 
 
 def _is_sync(node: Any) -> bool:

@@ -22,6 +22,13 @@ CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", 
 Asked: TypeAlias = Callable[[str, str], frozenset[str]]
 """What `changes_in` says of a name, of all files together that mention another."""
 
+_STORING = (ast.Attribute, ast.Subscript, ast.Call, ast.ImportFrom)
+"""What may give an attribute a value: see `_stores`."""
+_LOOKERS = (
+    ast.Subscript, ast.Starred, ast.FormattedValue, ast.Attribute, ast.For, ast.comprehension, ast.keyword, ast.Compare,
+    ast.Call, ast.Assign, ast.AnnAssign,
+)  # fmt: skip
+"""What has parts of which nothing but what they hold is used: see `_looked_at`."""
 _LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
 
 
@@ -38,19 +45,22 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
         itself. Every name that the file uses is there.
     """
     seen = _in_classes(tree)
-    parted = [node for node, _ in seen if not isinstance(node, ast.Name)]  # a name, a third of all, has no parts
-    looked_at = {id(part) for node in parted for part in _looked_at(node)}
-    made = {id(target) for node in parted for target in _made(node)}
-    filling = {id(filled(node, CHANGING)) for node in parted}
-    found = defaultdict[str, set[str]](set, {node.name: set() for node in parted if isinstance(node, ast.ClassDef)})
+    kinds = defaultdict[type, list[Any]](list)
+    for node, _ in seen:
+        kinds[type(node)].append(node)
+    looked_at = {id(part) for kind in _LOOKERS for node in kinds[kind] for part in _looked_at(node)}
+    made = {id(target) for kind in (ast.Assign, ast.AnnAssign) for node in kinds[kind] for target in _made(node)}
+    filling = {id(filled(node, CHANGING)) for kind in (ast.Attribute, ast.Subscript) for node in kinds[kind]}
+    found = defaultdict[str, set[str]](set, {node.name: set() for node in kinds[ast.ClassDef]})
+    for node in kinds[ast.Global]:
+        for name in node.names:  # to other files, an attribute of the module
+            found[name].add("module")
     for node, own in seen:
         if name := identifier(node):
             fills = own is None and id(node) in filling
             mark = KEPT if id(node) in made else FILLED if fills else SHARED
             found[name].update(() if id(node) in looked_at else (mark,))
-        for name in node.names if isinstance(node, ast.Global) else ():  # to other files, an attribute of the module
-            found[name].add("module")
-        for name, base in () if isinstance(node, ast.Name) else _stores(node, looked_at, local=own is not None):
+        for name, base in _stores(node, looked_at, local=own is not None) if isinstance(node, _STORING) else ():
             for each in (name, ANY + identifier(base)) if name == ANY else (name,):
                 found[each].add((own or {}).get(getattr(base, "id", ""), ""))
     for marks in found.values():
@@ -153,6 +163,23 @@ def stores(function: ast.AST, name: str) -> int:
     """How often a function's code gives an attribute a value, or one that cannot be told."""
     given = (each for node in every(function) for each, _ in _stores(node, set(), local=True))
     return sum(each in (name, ANY) for each in given)
+
+
+@lru_cache(maxsize=4096)
+def shared_in(function: ast.AST) -> frozenset[str]:
+    """The names whose list or table a function may change: itself, or by another function that it hands it to."""
+    left = {id(part) for node in every(function) for part in _looked_at(node)}
+    for node in every(function):
+        match node:
+            case ast.Call(func=ast.Attribute(), args=args, keywords=keywords):
+                left |= {*map(id, args), *(id(word.value) for word in keywords)}
+            case ast.Return(value=value):
+                left.add(id(value))
+            case ast.Attribute(value=value, attr=name) if name not in CHANGING:
+                left.add(id(value))
+            case _:
+                pass
+    return frozenset(node.id for node in every(function) if isinstance(node, ast.Name) and id(node) not in left)
 
 
 def _looked_at(node: ast.AST) -> list[ast.expr]:

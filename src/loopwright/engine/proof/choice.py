@@ -90,8 +90,7 @@ def loop_text(name: str, target: str, sources: Iterable[str], limit: object, mor
 def cycles_of(choices: Sequence[Choice], follow: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
     """For every edge that `choose` found, a shortest cycle that it closes; where they are very many, one for each loop.
 
-    Returns:
-        The names of their nodes in order, the target of the edge first; empty if there is none.
+    Each is the names of its nodes in order, the target of the edge first.
     """
     many = sum(len(choice.sources) for choice in choices) > MOST_CYCLES
     return [

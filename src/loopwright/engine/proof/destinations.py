@@ -316,7 +316,6 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> He
 
 Found = list[tuple[Function, tuple[ast.AST, ...]]]
 
-
 _texts: dict[str, tuple[list[str], str]] = {}
 
 

@@ -170,12 +170,7 @@ def cyclic_components(follow: Mapping[str, Iterable[str]]) -> list[set[str]]:
 
 
 def depth_first(follow: Mapping[str, Iterable[str]], starts: Iterable[str]) -> tuple[list[str], set[str]]:
-    """Search a graph in depth.
-
-    Returns:
-        The nodes in the order in which the search is done with them, and those to which it was led back from a node
-        behind them.
-    """
+    """The nodes in the order in which a search in depth leaves them, and those to which a node behind them led back."""
     done, again, seen = list[str](), set[str](), set[str]()
     for start in starts:
         way = [] if start in seen else [(start, iter(follow.get(start, ())))]

@@ -60,11 +60,7 @@ class Unreadable(Exception):
 
 
 def returned_words(function: Helper) -> Nodes:
-    """What a router returns.
-
-    Returns:
-        Every string that it can return, alone, in a list or as the node of a ``Send``; None if that cannot be told.
-    """
+    """Every string that a router can return, alone, in a list or as the node of a ``Send``; None if nobody can tell."""
     with suppress(Unreadable):
         return frozenset(_Reading(function).returned(_Reading.words)) or None
     return None
@@ -470,7 +466,6 @@ class _Reading:
 
 
 _GOING = (_Reading.gotos, _Reading.tables)
-
 
 FILLED = frozenset({"config", "error", "previous", "runtime", "store", "writer"})
 """The parameters of a node or router that LangGraph fills beside the state; others keep their defaults."""

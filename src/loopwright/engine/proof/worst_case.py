@@ -105,14 +105,11 @@ def assumptions_of(
     if not _held(builder):  # what is compiled by `bounded` is held to it while it runs
         yield AS_DECLARED
     onward = topology.hidden | {edge.source for edge in topology.edges}
-    ends = [node for node in nodes if node not in onward]
-    if ends:
+    if ends := [node for node in nodes if node not in onward]:
         yield f"{', '.join(ends)} has no way on: LangGraph ends that branch there"
-    assumed = sorted({edge.source for edge in topology.edges if edge.kind == "assumed"})
-    if assumed:
+    if assumed := sorted({edge.source for edge in topology.edges if edge.kind == "assumed"}):
         yield f"the routers of {', '.join(assumed)} name no destinations: any node is assumed"
-    unknown = sorted(node for node, senders in fan_out.widths.items() if inf in senders.values())
-    if unknown:
+    if unknown := sorted(node for node, senders in fan_out.widths.items() if inf in senders.values()):
         yield f"how many Sends reach {', '.join(unknown)} at once is not declared, so their runs are not counted"
     for node, senders in ((node, its) for node, its in fan_out.widths.items() if node not in unknown):
         sent = ", ".join(f"{width} from {sender}" for sender, width in senders.items())
@@ -129,8 +126,7 @@ def assumptions_of(
         )
     for node, most in (limits or {}).items():
         yield f"{node} lets control go on at most {most} times (LangChain's own limit; a resume may begin it anew)"
-    retried = [node for node in nodes if builder.nodes[node].retry_policy]
-    if retried:
+    if retried := [node for node in nodes if builder.nodes[node].retry_policy]:
         yield f"retries of {', '.join(retried)} are attempts of one run, not runs of their own"
     for node, graphs in _calls(builder):
         yield f"{node} calls {len(graphs)} graph(s) inside; their steps and passes are not counted here"

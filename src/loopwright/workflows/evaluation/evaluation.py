@@ -53,9 +53,6 @@ async def aevaluate(
         at_once: Questions that are asked at the same time; with 1, the seconds of each are its own.
         on_progress: Told before the first run and after each; see `Listener`.
 
-    Returns:
-        The figures.
-
     Raises:
         InputError: If a question is broken, or is no input of the workflow.
         RuntimeError: From `evaluate`, inside a running event loop; there, ``await aevaluate(...)``.
@@ -82,9 +79,7 @@ async def aevaluate(
         workflow=workflow.name,
         questions=len(outcomes),
         figures=_figures(outcomes),
-        by_kind={kind: _figures([asked for asked in outcomes if asked.kind == kind]) for kind in kinds}
-        if len(kinds) > 1
-        else {},
+        by_kind={kind: _figures([one for one in outcomes if one.kind == kind]) for kind in kinds if len(kinds) > 1},
         statuses=dict(Counter(asked.status for asked in outcomes).most_common()),
         loops=gains,
         outcomes=tuple(outcomes),
@@ -112,20 +107,13 @@ def without_loop(graph: BoundedGraph, name: str) -> BoundedGraph:
 def gain_of(loop: str, outcomes: Sequence[EvaluatedAnswer], without: Sequence[EvaluatedAnswer]) -> LoopGain:
     """What a loop costs and brings.
 
-    Args:
-        loop: The loop.
-        outcomes: What came of each question.
-        without: What came without the loop of those for which it went round; the others would be the same.
+    `without` is what came without it of the questions for which it went round; the others would be the same.
     """
     others = {asked.id: asked for asked in without}
     pairs = [(asked.numbers, others.get(asked.id, asked).numbers) for asked in outcomes]
-    return LoopGain(
-        passes=sum(asked.passes.get(loop, 0) for asked in outcomes),
-        questions=len(without),
-        gains=_means(
-            [{name: _difference(value, other.get(name)) for name, value in own.items()} for own, other in pairs]
-        ),
-    )
+    gains = [{name: _difference(value, other.get(name)) for name, value in own.items()} for own, other in pairs]
+    passes = sum(asked.passes.get(loop, 0) for asked in outcomes)
+    return LoopGain(passes=passes, questions=len(without), gains=_means(gains))
 
 
 class _Asker:

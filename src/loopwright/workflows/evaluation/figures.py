@@ -35,9 +35,7 @@ def mean_figure(values: Iterable[float | None]) -> Figure:
     """The mean of a value over questions, with its 95 % percentile bootstrap interval.
 
     The mean of differences between two ways of answering the same questions has the interval of a paired comparison.
-
-    Args:
-        values: The value for each question; None where the question has none, which then does not count.
+    A question that has no value, but None, does not count.
     """
     import numpy as np
     from scipy.stats import bootstrap
@@ -54,10 +52,9 @@ def mean_figure(values: Iterable[float | None]) -> Figure:
 
 
 def rank_figure(pairs: Sequence[tuple[float, float]]) -> Figure:
-    """Spearman's rank correlation, with its 95 % percentile bootstrap interval over the pairs.
+    """Spearman's rank correlation, with its 95 % percentile bootstrap interval over the pairs, one of each question.
 
-    Args:
-        pairs: Two numbers for each question; of fewer than `FEWEST` there is no value.
+    Of fewer than `FEWEST` there is no value.
     """
     import numpy as np
     from scipy.stats import bootstrap, spearmanr

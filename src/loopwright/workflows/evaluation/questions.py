@@ -62,9 +62,6 @@ def read_questions(
         own: What ``expected`` may hold beside the fields of `Expected`.
         limit: At most so many, from the first; None reads all.
 
-    Returns:
-        The questions, in order.
-
     Raises:
         InputError: If the file cannot be read or has no question, a line is no question or has an unknown key, or an
             id is there twice; it names file and line.

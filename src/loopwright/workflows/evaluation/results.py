@@ -94,9 +94,8 @@ class Evaluation(Frozen):
         lines = [f"{self.questions} questions to {self.workflow}, shares in percent with 95 % intervals", ""]
         beyond = {name for each in self.outcomes for name, value in each.numbers.items() if abs(value or 0) > 1}
         counts = beyond.union(COUNTS)
-        lines += _rows(
-            [[name, shown(figure, name in counts), f"n {figure.n}"] for name, figure in self.figures.items()]
-        )
+        rows = [[name, shown(figure, name in counts), f"n {figure.n}"] for name, figure in self.figures.items()]
+        lines += _rows(rows)
         if self.by_kind:
             rows = [["by kind", *(kind or "-" for kind in self.by_kind)]]
             rows.append(["questions", *(str(figures["passes"].n) for figures in self.by_kind.values())])

@@ -56,11 +56,9 @@ def answer_scores(answer: str, accepted: Sequence[str]) -> dict[str, float | Non
 
 
 def citation_scores(cited: Sequence[str], relevant: Collection[str]) -> dict[str, float | None]:
-    """``citation_precision``, ``recall@10`` and ``ndcg@10`` of what is cited.
+    """``citation_precision``, ``recall@10`` and ``ndcg@10`` of the ids that are cited, in the answer's order.
 
-    Args:
-        cited: Ids, in the answer's order.
-        relevant: The ids that a perfect answer cites.
+    A perfect answer cites those that are relevant.
     """
     right = sum(name in relevant for name in cited)
     return {
@@ -97,15 +95,8 @@ def _f1(predicted: Sequence[str], accepted: Sequence[str]) -> float:
 def recall_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float | None:
     """The share of what k places could hold of the relevant records that they do hold.
 
-    ``hits / min(k, relevant)``: a question with more relevant records than places can still reach 1.
-
-    Args:
-        ranked: Ids, the best first; of an id that is there twice, the first place counts.
-        relevant: The ids that are relevant.
-        k: How many places count.
-
-    Returns:
-        From 0 to 1; None if nothing is relevant.
+    ``hits / min(k, relevant)``, from 0 to 1: a question with more relevant records than places can still reach 1. None
+    if nothing is relevant. The ids are ranked, the best first; of one that is there twice, the first place counts.
     """
     wanted = frozenset(relevant)
     if not wanted:

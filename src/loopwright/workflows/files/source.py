@@ -105,11 +105,7 @@ class Source:
         return DocumentError(f"{id}#{key}" if key else id, problem)
 
     def check_size(self, most: int) -> None:
-        """Refuse the file if it has more bytes than this.
-
-        Raises:
-            DocumentError: If it is too large.
-        """
+        """Refuse the file, with a `DocumentError`, if it has more bytes than this."""
         size = self.path.stat().st_size
         if size > most:
             raise self.error(
@@ -117,11 +113,7 @@ class Source:
             )
 
     def data(self, most: int) -> bytes:
-        """All bytes of the file.
-
-        Raises:
-            DocumentError: If there are more than ``most``, or none, or they cannot be read.
-        """
+        """All bytes of the file; a `DocumentError` if there are more than ``most``, or none, or they cannot be read."""
         self.check_size(most)
         try:
             with self.path.open("rb") as file:
