@@ -21,14 +21,6 @@ def talk():
 
 
 @pytest.fixture
-def files() -> list[object]:
-    """The sample conference as the words of an ``ingest``."""
-    folder = sample_folder()
-    exhibitors, attendees = folder / "exhibitors.json", folder / "attendees.csv"
-    return [folder / "schedule.xml", "--exhibitors", exhibitors, "--attendees", attendees]
-
-
-@pytest.fixture
 def assistant(loopwright, tmp_path):
     """The program in an empty folder."""
 
@@ -47,7 +39,10 @@ def test_the_first_question_needs_nothing_that_was_read(assistant, talk, tmp_pat
     assert [*tmp_path.iterdir()] == [], "the sample leaves no file behind"
 
 
-def test_a_conference_is_read_once_and_then_answered_from(assistant, files, talk):
+def test_a_conference_is_read_once_and_then_answered_from(assistant, talk):
+    folder = sample_folder()
+    files = [folder / "schedule.xml", "--exhibitors", folder / "exhibitors.json"]
+    files += ["--attendees", folder / "attendees.csv"]
     done = assistant("ingest", *files)
     assert (done.returncode, done.stderr) == (0, "")
     assert " 0 changed, 0 unchanged, 0 removed" in done.stdout
@@ -65,8 +60,7 @@ def test_a_conference_is_read_once_and_then_answered_from(assistant, files, talk
 def test_each_step_of_thinking_is_shown_and_the_answer_says_what_was_not_found(assistant):
     done = assistant("ask", NOTHING)
     assert done.returncode == 0
-    thoughts = [line for line in done.stderr.splitlines() if line.startswith("(")]
-    assert 1 <= len(thoughts) <= 2
+    assert 1 <= sum(line.startswith("(") for line in done.stderr.splitlines()) <= 2, "thoughts"
     assert "nothing found" in done.stderr.splitlines()[-1]
     assert done.stdout.strip()
 

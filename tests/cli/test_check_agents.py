@@ -250,6 +250,8 @@ HELD_ELSEWHERE = {
     "by the second object of a class": TWO.format("s[self.key] + 1", "{}") + "def route(state):\n    if state['n'] > 3: return END",
     "a list that is given up": "def work(s): return {'todo': s['todo'][1:]} if s['ok'] else {'todo': []}\ndef route(state):\n    if not state['todo']: return END",
     "between two": "def route(state):\n    if 3 < state['tries'] < 9: return END",
+    "with what it begins with": "def work(s): return {'n': s.setdefault('n', 0) + 1}\ndef route(state):\n    if state['n'] >= 5: return END",
+    "by an object in the state": "class Spent:\n    def spend(self): self.used += 1\n    def over(self): return self.used > 3\ndef work(s): s['spent'].spend()\ndef route(state):\n    if state['spent'].over(): return END",
     "in what a wrapper may hand back": "def traced(f, to=None):\n    if to is None: return f\n    def wrapped(s): return f(s)\n    return wrapped\ndef asks(state): return END if state['tries'] > 3 else 'work'\nroute = traced(asks, given)\ndef unused():",
 }  # fmt: skip
 

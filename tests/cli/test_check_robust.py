@@ -101,14 +101,12 @@ HARD = {
         f"g{i + 1} = StateGraph(dict).add_node('a', g{i}).add_node('b', g{i}).add_edge(START, 'a').add_edge('a', 'b').compile()\n"
         for i in range(25)
     ),
-    "a method with options in its decorator": (
-        "import functools\nclass A:\n  @functools.lru_cache(**{'maxsize': 3})\n  def x(self): return 1\nA().x\n"
-    ),
+    "a method with options in its decorator": "import functools\nclass A:\n  @functools.lru_cache(**{'maxsize': 3})\n  def x(self): return 1\nA().x\n",
     "a class of itself": "class A(A): pass\nA().x.y.z()\n",
     "objects that make each other": "class A:\n  def __init__(self): self.b = B()\nclass B:\n  def __init__(self): self.a = A()\nA()\n",
     "a decorator of itself": "def d(f): return d(f)\n@d\ndef work(state): return {}\n",
     "import of itself": "from file import g\nimport file\nfrom . import file\nfrom .... import x\n",
-}
+}  # fmt: skip
 
 
 TOO_HARD = {"a very long file": "GraphError: it takes more than", "a long sum": "its code is nested too deeply"}

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from loopwright.check.builders import TOOLS, Arguments, read_tools
@@ -18,19 +17,21 @@ AGENT_STEPS = 9_999
 _HOOK = re.compile(r"langchain\.agents\.(.*\.)?((before|after)_(agent|model)|wrap_(model|tool)_call|dynamic_prompt)")
 """LangChain's decorators that make a middleware of a function."""
 
-# Read in langchain 1.4.7, deepagents 0.7.32 and langchain-anthropic 1.7.7; none of these jumps but to the end.
+# Read in langchain 1.5.2, deepagents 0.7.32 and langchain-anthropic 1.7.7; none of these jumps but to the end.
 _QUIET = frozenset({
     "AnthropicPromptCachingMiddleware", "ContextEditingMiddleware", "LLMToolSelectorMiddleware", "MemoryMiddleware",
-    "ModelCallLimitMiddleware", "ModelFallbackMiddleware", "ModelRetryMiddleware", "PIIMiddleware",
-    "PatchToolCallsMiddleware", "SummarizationMiddleware", "ToolCallLimitMiddleware",
+    "ModelCallLimitMiddleware", "ModelFallbackMiddleware", "ModelRefusalMiddleware", "ModelRetryMiddleware",
+    "ModelRouterMiddleware", "PIIMiddleware", "PatchToolCallsMiddleware", "SummarizationMiddleware",
+    "ToolCallLimitMiddleware",
 })  # fmt: skip
 """Middleware that brings no tools and wraps none, so that an agent with nothing else has no loop."""
 _WITH_TOOLS = frozenset({
-    "ClaudeBashToolMiddleware", "FilesystemClaudeMemoryMiddleware", "FilesystemClaudeTextEditorMiddleware",
-    "FilesystemFileSearchMiddleware", "FilesystemMiddleware", "HumanInTheLoopMiddleware", "LLMToolEmulator",
-    "ShellToolMiddleware", "StateClaudeMemoryMiddleware", "StateClaudeTextEditorMiddleware",
-    "StateFileSearchMiddleware", "SubAgentMiddleware", "SummarizationToolMiddleware", "TodoListMiddleware",
-    "LoopMiddleware", "ToolErrorMiddleware", "ToolRetryMiddleware",
+    "AutoModeMiddleware", "ClaudeBashToolMiddleware", "FilesystemClaudeMemoryMiddleware",
+    "FilesystemClaudeTextEditorMiddleware", "FilesystemFileSearchMiddleware", "FilesystemMiddleware",
+    "HumanInTheLoopMiddleware", "LLMToolEmulator", "LoopMiddleware", "ShellToolMiddleware",
+    "StateClaudeMemoryMiddleware", "StateClaudeTextEditorMiddleware", "StateFileSearchMiddleware",
+    "SubAgentMiddleware", "SummarizationToolMiddleware", "TodoListMiddleware", "ToolErrorMiddleware",
+    "ToolRetryMiddleware",
 })  # fmt: skip
 """Middleware that brings tools or wraps them, which makes the loop."""
 
@@ -87,9 +88,7 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     return _limits(graph, known, answers, deep, given.call.project.resets)
 
 
-def _limits(
-    graph: FoundGraph, known: Sequence[tuple[str, Any]] | None, answers: bool, deep: bool, resets: bool
-) -> None:
+def _limits(graph: FoundGraph, known: list[tuple[str, Any]] | None, answers: bool, deep: bool, resets: bool) -> None:
     """Note LangChain's own limits: what bounds the agent, and what looks like a bound and is none."""
     tools = graph.nodes.get(TOOLS)
     if known is None or any(name == UNREAD for name, _ in known):
@@ -139,16 +138,12 @@ def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
     found: list[tuple[str, Any]] = []
     for item in items:
         match item:
-            case Made(of=of, options=options) if (
-                of.startswith(_PACKAGES) and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS
-            ):
-                found.append((last, {**options, **({"**": UNKNOWN} if item.given else {})}))
+            case Made(of=of) if of.startswith(_PACKAGES) and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS:
+                found.append((last, {**item.options, **({"**": UNKNOWN} if item.given else {})}))
             case InstanceValue(of=ClassValue() as of):
                 found.append((_own_class(of), {}))
-            case FunctionValue(node=node, decorators=decorators) if any(
-                _HOOK.fullmatch(str(getattr(made, "of", made))) for made in decorators
-            ):
-                found.append((_own_middleware(node), {}))
+            case FunctionValue() if any(_HOOK.fullmatch(str(getattr(made, "of", made))) for made in item.decorators):
+                found.append((_own_middleware(item.node), {}))
             case _:
                 found.append((UNREAD, {}))
     return found
@@ -233,9 +228,8 @@ def found_loop(value: Any) -> FoundLoop | None:
         return None
     options = value.options
     name, target = text_of(options.get("name")), text_of(options.get("target"))
-    given = options.get("sources")
+    given, exhausted = options.get("sources"), options.get("exhausted", END)
     sources: Any = [given] if text_of(given) is not None else iterated(given)
-    exhausted = options.get("exhausted", END)
     if name is None or target is None or not sources or "**" in options:
         return None
     by_source: dict[str, Any] = exhausted if isinstance(exhausted, dict) else dict.fromkeys(sources, exhausted)

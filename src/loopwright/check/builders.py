@@ -22,6 +22,7 @@ from loopwright.check.values import (
     OneOf,
     SetValue,
     Words,
+    is_unknown,
     member,
     text_of,
 )
@@ -46,6 +47,8 @@ class Arguments:
         self.given = [value for value in values if value is not MORE]
         self.starred = len(self.given) < len(values)
         self.complete = not self.starred
+        self.lost = [*self.given] if self.starred else list[Any]()
+        """What is handed to a parameter that nobody knows."""
         self.named: dict[str, Any] = {}
         for keyword in node.keywords:
             value = evaluate(keyword.value, frame, call)
@@ -55,6 +58,12 @@ class Arguments:
                 self.named |= cast("dict[str, Any]", value)
             else:
                 self.complete = False
+                self.lost.append(value)
+
+    @property
+    def every(self) -> list[Any]:
+        """All that is handed over."""
+        return [*self.given, *self.named.values(), *self.lost]
 
     def take(self, place: int | None, name: str, default: Any = None) -> Any:
         """The argument at a place or of a name."""
@@ -93,8 +102,7 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
         if names is None or not all(text_of(each) is not None for each in names):
             return graph.refuse(given.place, f"the destinations of node {name!r} are no constants")
         node.declared, node.unread = tuple(str(each) for each in names), None
-    handler = given.take(None, "error_handler")
-    if handler is not None:
+    if (handler := given.take(None, "error_handler")) is not None:
         handled = _node(handler, given, graph, name)
         node.handler_words = handled.ways
         node.parent = either(node.parent, handled.parent)
@@ -107,12 +115,10 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
 def name_of(action: Any) -> str | None:
     """The name that LangGraph gives to a node without one."""
     match action:
-        case FunctionValue(name=name) | ClassValue(name=name):
+        case FunctionValue(name=name) | ClassValue(name=name) | InstanceValue(of=ClassValue(name=name)):
             return name
         case GraphValue(graph=graph):
             return graph.compiled_as
-        case InstanceValue():
-            return action.of.name
         case Made(of=of, options=options) if of.rpartition(".")[2] == "ToolNode":
             return text_of(options.get("name", TOOLS))
         case Symbol():
@@ -222,7 +228,7 @@ def read_tools(node: FoundNode, tools: Any, call: Calls) -> None:
         elif isinstance(tool, Made) and tool.of.rpartition(".")[2] == "create_handoff_tool":
             name = text_of(tool.options.get("agent_name"))
             node.parent = either(node.parent, None if name is None else frozenset({name}))
-        elif tool is UNKNOWN and call.project.jumps and tools not in ([], ()):
+        elif is_unknown(tool) and call.project.jumps and tools not in ([], ()):
             node.unread = node.unread or "its tools were not read, and may return Commands"
 
 

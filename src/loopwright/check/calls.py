@@ -1,8 +1,9 @@
 """What a call does to graphs, while a file is read."""
 
 import ast
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
@@ -30,16 +31,17 @@ from loopwright.check.values import (
     changes_builder,
     held_in,
     is_option,
+    is_unknown,
     member,
-    named_in,
-    reaches_object,
+    part_of,
+    reached_by,
     same,
     text_of,
     unknown,
 )
-from loopwright.engine.proof.changes import ANY, SHARED, changes_in
+from loopwright.engine.proof.changes import ANY, SHARED, shared_in
 from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol
-from loopwright.engine.proof.syntax import LOOKING, parameters, positional, yields
+from loopwright.engine.proof.syntax import LOOKING, identifier, parameters, positional, yields
 from loopwright.errors import GraphError
 
 DEEPEST = 12
@@ -48,8 +50,14 @@ DEEPEST = 12
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
 
-_LOOKING = LOOKING | {"type", "id", "iter", "map", "filter"}
+_LOOKING = LOOKING | {"type", "id", "iter", "next", "map", "filter"}
 """Builtins that leave a list or table as it is."""
+
+_FILLING = ("bisect.", "heapq.", "operator.")
+"""Modules of Python whose functions change the lists and tables that they are given."""
+
+_BEGINNING = frozenset({f"__{name}__" for name in ("call", "enter", "exit", "init", "new", "post_init", "repr", "str")})
+"""Special methods that no operator runs."""
 
 HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify"})
 """Functions that may be given a builder and do not change it."""
@@ -59,11 +67,7 @@ PASSED_THROUGH = frozenset({"RunnableLambda", "partial", "coerce_to_runnable"})
 
 
 class Calls(ABC):
-    """The calls of a file that is being read; `loopwright.check.reader.Reader` reads its statements.
-
-    Args:
-        project: Where imports are looked for.
-    """
+    """The calls of a file that is being read; `loopwright.check.reader.Reader` reads its statements."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -84,7 +88,7 @@ class Calls(ABC):
         self._gone: tuple[Changed | None, tuple[Sequence[ast.AST], bool]] = None, ((), True)
         self._results: dict[ast.AST, list[tuple[list[Any], Any]]] = {}
         self._owner: Any = None
-        self._following: list[ast.AST] = []
+        self._following: list[tuple[ast.AST, Frame | None]] = []
         self._branch: tuple[int, ...] = ()
         self._branches = 0
 
@@ -93,11 +97,7 @@ class Calls(ABC):
         """Read statements in order; the value that they return if it is always the same, None without a return."""
 
     def step(self, count: int = 1) -> None:
-        """Count what is evaluated.
-
-        Raises:
-            GraphError: If the file has had all that one file may have.
-        """
+        """Count what is evaluated; a `GraphError` if the file has had all that one file may have."""
         self.left -= count
         if self.left < 0:
             raise GraphError(f"it takes more than {WORK:,} steps to read")
@@ -122,14 +122,16 @@ class Calls(ABC):
             # Graphs of other kinds have nodes and edges, too.
             made = owner.of if isinstance(owner, Made) and "conditional" in node.func.attr else owner
             if isinstance(made, str) and node.func.attr in METHODS:
-                self._elsewhere(node, node.func.value, made, frame)
+                graph = self._graph(node, frame)
+                graph.refuse(graph.place, f"it is made elsewhere, in {made}")
+                if isinstance(node.func.value, ast.Name):
+                    frame.names[node.func.value.id] = GraphValue(graph)
             # The owner is evaluated once, or long chains take for ever.
             function = self.attribute(owner, node.func, frame)
-            if changes_builder(node.func.attr):
-                self._past_methods(self._hidden(owner, function, node.func.attr, frame), node, frame)
+            self._may_build(owner, function, node, node.func.attr, frame)
         else:
             function = evaluate(node.func, frame, self)
-        if isinstance(function, Grip) and function.method:
+        if isinstance(function, Grip) and function.method and function.graphs:
             return self._method(GraphValue(function.graphs[0]), function.method, node, frame)
         given = Arguments(node, frame, self)
         self._unfollowed(function, owner, node, given, frame)
@@ -147,9 +149,11 @@ class Calls(ABC):
                 return self._inline(method, given)
             case Grip() | OneOf() if not isinstance(owner, Grip):
                 self._past_methods([function, owner], node, frame)
-                return UNKNOWN if isinstance(function, Grip) else self._unknown(node, given)
+                _fill_in(function)
+                return self._unknown(node, given)
             case _:
-                return self._builtin(getattr(node.func, "id", ""), node, given, frame)
+                made = self._builtin(getattr(node.func, "id", ""), node, given, frame)
+                return owner if made is UNKNOWN and owner and is_unknown(owner) else made
 
     def _unfollowed(self, function: Any, owner: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
         """Note a call, if nobody follows it, that may run methods of an object: one that it is given, or is of."""
@@ -165,40 +169,55 @@ class Calls(ABC):
         if looks and not variable:
             return
         of = None if isinstance(owner, InstanceValue) and (owner.bound or owner).of.is_plain else owner
-        anything = function is UNKNOWN and not isinstance(node.func, ast.Attribute) and (variable or not name)
-        if anything or reaches_object(function, of, *given.given, *given.named.values()):
-            held = held_in(of, *given.given, *given.named.values())
-            self._let_go(self._following, itself=anything or any(isinstance(each, InstanceValue) for each in held))
+        anything = is_unknown(function) and not isinstance(node.func, ast.Attribute) and (variable or not name)
+        if self._gone[0] is not self.trail[-1] or self._gone[1] != ([each for each, _ in self._following], True):
+            values = (function, of, *given.every)
+            itself = anything or any(isinstance(each, InstanceValue) for each in held_in(*values, bound=False))
+            if itself or any(isinstance(each, InstanceValue) for each in held_in(*values)):
+                self._let_go(len(self._following), itself=itself)
 
-    def _let_go(self, read: Sequence[ast.AST], *, itself: bool = True) -> None:
-        """Note that any function, but for those that are being `read`, may have run and changed objects.
+    def _let_go(self, depth: int, *, itself: bool = True) -> None:
+        """Note that any function, but for the first ones of those that are being read, may have changed objects.
 
         What changes objects of any kind counts only where an object `itself` may be handed to it.
         """
+        read = [node for node, _ in self._following[:depth]]
         if not self.trail or (self._gone[0] is self.trail[-1] and self._gone[1] == (read, itself)):
             return  # nothing was changed since
-        self._gone = self.trail[-1], ([*read], itself)
+        self._gone = self.trail[-1], (read, itself)
         for of in {id(of): of for of, *_ in self.trail if of.sure}.values():
             kinds = {*([""] if itself else []), *(each.name for each in of.of.order())}
             for name in [*of.sure]:
-                shared = [(SHARED + name, name)] * isinstance(of.names.get(name), list | dict)
-                for way in ((name, name), (ANY, of.of.name), *shared):
+                held = of.names.get(name)
+                for way in ((name, name), (ANY, of.of.name), *[(SHARED + name, name)] * isinstance(held, list | dict)):
                     if any(kind in kinds and function not in read for function, kind in self.project.changers(*way)):
                         of.sure.discard(name)
+                        if way[0] == SHARED + name:  # it may have other names
+                            fill(cast("list[Any] | dict[Any, Any]", held))
 
-    def aside(self, node: ast.expr, frame: Frame) -> Any:
-        """The value of a part of an expression that may not be reached: a branch, as those of an ``if``."""
+    def operated(self, *values: Any) -> None:
+        """Note that Python may run a method of an object by itself: for an operator, an item, or to go through it."""
+        for each in (each for each in values if isinstance(each, InstanceValue)):
+            for name, method in [pair for of in each.of.order() for pair in of.members.items()]:
+                if isinstance(method, FunctionValue) and name.startswith("__") and name not in _BEGINNING:
+                    self._perhaps(replace(method, bound=each))
+
+    def aside(self, read: Callable[[], Any]) -> Any:
+        """Read what may not be reached, a part of an expression, say: a branch, as those of an ``if``."""
         self._branches += 1
         around, self._branch = self._branch, (*self._branch, self._branches)
-        value = evaluate(node, frame, self)
+        value = read()
         self._branch = around
         return value
 
     def _builtin(self, name: str, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         """What a builtin makes of what is known; any other function may do anything with what it is given."""
         named = name or getattr(node.func, "attr", "")
-        if named in ("vars", "setattr", "__setattr__") and isinstance(changed := given.take(0, ""), InstanceValue):
-            if (key := text_of(given.take(1, ""))) is None:
+        if named in ("vars", "setattr", "__setattr__"):
+            changed, key = given.take(0, ""), text_of(given.take(1, ""))
+            if not isinstance(changed, InstanceValue):
+                self._past_methods(changed, node, frame, key)
+            elif key is None:
                 changed.blur()
             else:
                 changed.keep(key, given.take(2, ""))
@@ -219,8 +238,10 @@ class Calls(ABC):
             return InstanceValue(replace(of, bases=behind, members={}), self.trail, me.names, me)
         hidden = any(name in scope.names for scope in frame.scopes())
         made = UNKNOWN if hidden or not given.complete else builtin(name, given.given, given.named)
-        looks = not hidden and name in ("bool", "callable", "hasattr")
-        return self._unknown(node, given) if made is UNKNOWN and not looks else made
+        if made is UNKNOWN and (hidden or name not in ("bool", "callable", "hasattr")):
+            self._unknown(node, given)
+            return unknown(*map(part_of, given.every)) if name in _LOOKING and not hidden else UNKNOWN
+        return made
 
     def attribute(self, owner: Any, node: ast.Attribute, frame: Frame) -> Any:
         """The value of an attribute; what a property returns is read."""
@@ -246,6 +267,8 @@ class Calls(ABC):
         if isinstance(target, ast.Attribute):
             if isinstance(held, InstanceValue):
                 held.keep(target.attr, value)
+                if any(isinstance(held.of.find(hook), FunctionValue) for hook in ("__setattr__", target.attr)):
+                    self._let_go(len(self._following))
             elif isinstance(held, Frame | ClassValue):
                 names = held.names if isinstance(held, Frame) else cast("dict[str, Any]", held.members)
                 names[target.attr] = unknown(names.get(target.attr), value)
@@ -253,9 +276,10 @@ class Calls(ABC):
                 frame.names[f"{owner}.{target.attr}"] = value
         elif owner and not isinstance(held, list | dict):
             frame.names[owner] = UNKNOWN
+        self.operated(*[held] * isinstance(target, ast.Subscript))
         part = member(held, getattr(target, "attr", "")) if isinstance(held, GraphValue) else held
         if isinstance(part, Grip):
-            self._past_methods(part, target, frame)
+            self._past_methods(part, target, frame, getattr(target, "attr", ""))
         elif isinstance(held, list | dict):
             key = evaluate(target.slice, frame, self) if isinstance(target, ast.Subscript) else UNKNOWN
             if isinstance(held, dict) and text_of(key) is not None and not self._branch and value is not held:
@@ -276,10 +300,10 @@ class Calls(ABC):
     def _special(self, value: Any, name: str) -> Any:
         """What a method returns that Python calls by itself."""
         found = [member(value, f"__{a}{name}__") for a in ("", "a")] if isinstance(value, InstanceValue) else []
-        return same([self._inline(method, None) for method in found if isinstance(method, FunctionValue)] or [UNKNOWN])
+        methods = [method for method in found if isinstance(method, FunctionValue)]
+        return same([self._inline(method, None) for method in methods] or [part_of(value)])
 
     def _object(self, of: ClassValue, node: ast.Call, given: Arguments, frame: Frame) -> Any:
-        """What calling a class makes."""
         order = of.order()
         if any(Symbol(f"langgraph.graph.{name}") in each.bases for each in order for name in MAKERS):
             graph = self._graph(node, frame)
@@ -289,8 +313,7 @@ class Calls(ABC):
         if of.is_enum:
             return UNKNOWN
         made = InstanceValue(of, self.trail)
-        begin = member(made, "__init__")
-        if isinstance(begin, FunctionValue):
+        if isinstance(begin := member(made, "__init__"), FunctionValue):
             self._inline(begin, given)
         else:
             fields = of.fields()  # a dataclass, say
@@ -305,19 +328,22 @@ class Calls(ABC):
                 if isinstance(method := member(made, hook), FunctionValue):
                     self._inline(method, None)
             self._unknown(node, given)
+        kinds = (word.value for each in order for word in each.node.keywords if word.arg == "metaclass")
+        if any(identifier(kind) != "ABCMeta" for kind in kinds):
+            made.sure.clear()  # it may hand out one that was made before
         return made
 
     def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         last = name.rpartition(".")[2]
         if name in ("itertools.pairwise", "builtins.str"):
             made = of_text("{}", "format", given.given) if last == "str" else builtin(last, given.given, given.named)
-            return made if made is not UNKNOWN else self._unknown(node, given, known=True)
+            return made if made is not UNKNOWN else self._unknown(node, given, name)
         if name.startswith("langgraph.graph.") and last in MAKERS:
             graph = self._graph(node, frame)
             graph.state = given.take(0, "state_schema")
             return GraphValue(graph)
         if name == "loopwright.bounded":
-            if given.take(0, "graph", UNKNOWN) is UNKNOWN:
+            if is_unknown(given.take(0, "graph", UNKNOWN)):
                 return UNKNOWN  # a parameter, say: the graph is checked where it is made
             graph = self._graph(node, frame)
             bounded(given, graph)
@@ -332,48 +358,66 @@ class Calls(ABC):
             else:
                 make(kind, given, graph)
             return GraphValue(graph, compiled=kind not in ("create_supervisor", "create_swarm", "other"))
-        asked = given.given[0] if last == "iscoroutinefunction" and given.given else None
-        if isinstance(asked, FunctionValue) and not (asked.decorators or asked.unread):
-            return isinstance(asked.node, ast.AsyncFunctionDef)
-        passed = given.given[0] if last in PASSED_THROUGH and given.given else None
-        if last == "partial" and isinstance(passed, FunctionValue):
-            places = zip(_places(passed), given.given[1:], strict=False)
-            more = replace(passed, given=(*passed.given, *places, *given.named.items()))
-            return more if given.complete else replace(passed, unread=True)
-        if isinstance(passed, FunctionValue | InstanceValue | GraphValue):
-            return passed
-        if name not in (COMMAND, SEND):
-            self._unknown(node, given, known=True)
+        held = given.given[0] if given.given else None
+        if last == "iscoroutinefunction" and isinstance(held, FunctionValue) and not (held.decorators or held.unread):
+            return isinstance(held.node, ast.AsyncFunctionDef)
+        if last == "partial" and isinstance(held, FunctionValue):
+            return _partial(held, given)
+        if last in PASSED_THROUGH and isinstance(held, FunctionValue | InstanceValue | GraphValue):
+            return held
+        return self._made(name, node, given)
+
+    def _made(self, name: Symbol, node: ast.Call, given: Arguments) -> Any:
+        """What a class or function of a package makes; one of Python's own may hand out what it is given."""
+        if name not in (COMMAND, SEND, "functools.wraps"):
+            self._unknown(node, given, name)
+            own = name.partition(".")[0] in sys.stdlib_module_names
+            held = unknown(*map(part_of, given.every)) if own else UNKNOWN
+            if held is not UNKNOWN and name not in ("copy.deepcopy", "functools.partial"):
+                return held
         options = given.named | ({} if given.complete else {"**": UNKNOWN})
         return Made(str.__str__(name), options, tuple(given.given))
 
-    def _unknown(self, node: ast.Call, given: Arguments, known: bool = False) -> Any:
+    def _unknown(self, node: ast.Call, given: Arguments, package: str = "") -> Any:
+        """Note what a call may change that nobody follows: one of the `package`'s own functions, or any."""
         name = getattr(node.func, "id", getattr(node.func, "attr", "a function"))
-        for value in [*given.given, *given.named.values()]:
-            if isinstance(value, list | dict) and not known and name not in _LOOKING:
-                if not value or isinstance(node.func, ast.Name):  # it may be there to be filled
-                    fill(value)
+        functions = [value for value in given.every if isinstance(value, FunctionValue)]
+        for function in functions:
+            self.handed.add(function.node)
+            reached = reached_by(function)
+            lists = any(isinstance(each, list | dict) and not (each and MORE in each) for each in reached)
+            if lists or builders_in(*reached):
+                self._perhaps(function)
+        # They may be given what is handed over beside them.
+        fills = any(not shared_in(each.node).isdisjoint(parameters(each.node)) for each in functions)
+        fills = fills and (not package or package.partition(".")[0] in sys.stdlib_module_names)
+        fills = fills or package.startswith(_FILLING)
+        leaves = package or name in _LOOKING
+        for value in (value for value in given.every if not isinstance(value, FunctionValue)):
+            for held in () if fills or leaves else (value, *getattr(value, "held", ())):
+                if isinstance(held, list | dict) and not (held and isinstance(node.func, ast.Attribute)):
+                    fill(held)  # it may be there to be filled
+            if getattr(value, "method", None):  # of a list, that is handed on
+                _fill_in(value)
+            elif fills:
+                items = "map" in name or name == "filter" or (name == "reduce" and value is given.take(1, ""))
+                _fill_in(part_of(value) if items else value)
             looks = name in HARMLESS_CALLS or (name in _LOOKING and isinstance(value, Grip) and not value.method)
-            if isinstance(value, FunctionValue):  # it may be run there
-                self.handed.add(value.node)
-                if builders_in(value):
-                    self._inline(replace(value, given=()), None)
-                continue
             for graph in builders_in(value) if not looks else ():
                 graph.refuse(given.place, f"it is handed to {name}(), which may change it")
         return UNKNOWN
+
+    def _perhaps(self, function: FunctionValue) -> None:
+        """Read a function that may be run, once or often, with anything."""
+        begun = len(self.trail)
+        self.aside(lambda: self._inline(function, None))
+        for of, name, _ in self.trail[begun:]:
+            of.sure.discard(name)
 
     def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
         graph = FoundGraph(place_of(node, frame), node.col_offset, owner=self._owner, frame=frame, branch=self._branch)
         self.graphs.append(graph)
         return graph
-
-    def _elsewhere(self, node: ast.Call, name: ast.expr, imported: str, frame: Frame) -> None:
-        """Note a builder that comes from outside the folder tree."""
-        graph = self._graph(node, frame)
-        graph.refuse(graph.place, f"it is made elsewhere, in {imported}")
-        if isinstance(name, ast.Name):
-            frame.names[name.id] = GraphValue(graph)
 
     def _method(self, value: Any, name: str, node: ast.Call, frame: Frame) -> Any:
         given = Arguments(node, frame, self)
@@ -392,11 +436,10 @@ class Calls(ABC):
         if name == "compile":
             value.graph.compiled_as = text_of(given.take(None, "name")) or "LangGraph"
             return GraphValue(value.graph, compiled=True)
-        if method := METHODS.get(name):
-            if given.complete:
-                method(value.graph, given)
-            else:
-                value.graph.refuse(given.place, f"{name}() is given * or ** arguments")
+        if (method := METHODS.get(name)) and given.complete:
+            method(value.graph, given)
+        elif method:
+            value.graph.refuse(given.place, f"{name}() is given * or ** arguments")
         elif name not in HARMLESS or not given.complete or given.take(None, "error_handler") is not None:
             value.graph.refuse(given.place, f"{name}() may change it")
         return value
@@ -435,29 +478,33 @@ class Calls(ABC):
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
         # What builds a graph is followed farther.
         if deep and given and not self.hurries and len(self._following) < 2 * DEEPEST:
-            deep = not builders_in(*given.given, *given.named.values())
-        if deep or yields(node) or node in self._following:
-            # What it may do to a builder that it is given or names is not known.
+            deep = not builders_in(*given.every)
+        at = [place for place, (each, _) in enumerate(self._following) if each is node]
+        # A decorator makes another one of each function that it wraps.
+        again = any(self._following[place][1] in (None, function.frame) for place in at)
+        if deep or yields(node) or again:
+            # What it may do to what it is given or names is not known.
             if given:
-                for graph in builders_in(*given.given, *given.named.values(), *named_in(function)):
+                for graph in builders_in(*given.every, function):
                     graph.refuse(given.place, f"{function.name}() is not followed that far")
-            self._let_go(self._following[: self._following.index(node)] if node in self._following else self._following)
-            return UNKNOWN
-        if given and given.starred:
-            for graph in builders_in(*given.given, *given.named.values()):
-                graph.refuse(given.place, f"it is handed to {function.name}() with * arguments")
+                handed = _bound_arguments(function, given, values).items()
+                _fill_in(function, *(value for name, value in handed if name in shared_in(node)))
+            self._let_go(*at[:1] or [len(self._following)])
+            return unknown(function, *given.every) if given else UNKNOWN
         frame = Frame(node, function.frame.file, f"{function.frame.name}.{function.name}".lstrip("."), function.frame)
         frame.names |= _bound_arguments(function, given, values)
         me = function.bound if isinstance(function.bound, InstanceValue) else None
-        options = {name: UNKNOWN for name, value in function.defaults if is_option(name, value, function.frame)}
+        more = ((each.arg, held) for each, held in ((node.args.vararg, ()), (node.args.kwarg, {})) if each)
+        pairs = (*function.defaults, *more)
+        options = {name: UNKNOWN for name, value in pairs if is_option(name, value, function.frame)}
         its = {**frame.names, **options}
         if not self.told or whole(self.file) in self.told:
             self.called |= {node, (me.of.node, node)} if me else {node}
-            held = [*its.values(), *named_in(replace(function, bound=None))]
+            held = [*its.values(), replace(function, bound=None)]
             opens = (options or (me and me.opened)) and node not in self.opened and not builders_in(*held)
             if opens and not isinstance(node, ast.Lambda):
                 self.opened[node] = function, its, me and replace(me, names={**me.names})
-        self._following.append(node)
+        self._following.append((node, function.frame))
         try:
             return evaluate(node.body, frame, self) if isinstance(node, ast.Lambda) else self.run(node.body, frame)
         finally:
@@ -465,20 +512,33 @@ class Calls(ABC):
             if me and options and function.name == "__init__":
                 me.opened = its
 
-    def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame) -> None:
-        """Note what changes the nodes and edges of builders past their methods, or by one that is not known."""
+    def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame, attribute: str | None = "") -> None:
+        """Note what changes builders past their methods, or one of several objects or lists, or an attribute of one.
+
+        `attribute`: empty for items, None for one that is not known.
+        """
         for graph in builders_in(changed):
             place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
             graph.refuse(place, "its nodes or edges are changed past its methods")
+        for held in held_in(changed) if isinstance(changed, Grip) else ():
+            if isinstance(held, InstanceValue) and attribute != "":
+                held.sure.difference_update([attribute] if attribute else [*held.sure])
+            for each in () if attribute else (held, *getattr(held, "names", {}).values()):
+                if isinstance(each, list | dict):
+                    fill(each)
 
-    def _hidden(self, owner: Any, function: Any, method: str, frame: Frame) -> Any:
-        """The builders that a method may change which is not known, or whose owner is not."""
-        if isinstance(owner, InstanceValue) and function is UNKNOWN:
-            return [*owner.names.values()]
-        unseen, main = owner is UNKNOWN and method in METHODS, isinstance(getattr(self._owner, "node", None), ast.If)
-        held = [held for held in self.kept if held.graph.place.file == frame.file]
-        # The names of the part that only a direct run reaches are the module's: functions see them.
-        return [*held, *(self._owner.names.values() if main else ())] if unseen else owner
+    def _may_build(self, owner: Any, function: Any, node: ast.Call, name: str, frame: Frame) -> None:
+        """Note what a method may change that is not followed: the builders and lists that its owner may be, or hold."""
+        for graph in owner.graphs if name == "compile" and isinstance(owner, Grip) else ():
+            graph.compiled_as = graph.compiled_as or "LangGraph"
+        if isinstance(function, FunctionValue) or not changes_builder(name):
+            return
+        self._past_methods(owner, node, frame)
+        if is_unknown(owner) and name in METHODS:
+            held = [held for held in self.kept if held.graph.place.file == frame.file]
+            # The names of the part that only a direct run reaches are the module's: functions see them.
+            main = isinstance(getattr(self._owner, "node", None), ast.If)
+            self._past_methods([*held, *(self._owner.names.values() if main else ())], node, frame)
 
 
 def _of_compiled(value: GraphValue, name: str, given: Arguments, *, chained: bool) -> Any:
@@ -493,6 +553,21 @@ def _of_compiled(value: GraphValue, name: str, given: Arguments, *, chained: boo
     return value if name in ("with_config", "with_retry") else UNKNOWN
 
 
+def _fill_in(*values: Any) -> None:
+    """Note that the lists and tables that values are, hold or may change may get other items."""
+    for held in [each for each in held_in(*values) if isinstance(each, list | dict)]:
+        fill(held)
+
+
+def _partial(function: FunctionValue, given: Arguments) -> FunctionValue:
+    """A function that was given some arguments by ``partial``, which is given it, too."""
+    places, rest = _places(function), function.node.args.vararg
+    more = [*function.given, *zip(places, given.given[1:], strict=False), *given.named.items()]
+    if rest and (others := given.given[len(places) + 1 :]):
+        more.append((rest.arg, (*dict(function.given).get(rest.arg, ()), *others)))
+    return replace(function, given=(*more,), unread=function.unread or not given.complete)
+
+
 def _places(function: FunctionValue) -> list[str]:
     """The parameters that a call's arguments without names are for."""
     places = positional(function.node)[function.bound is not None :]
@@ -500,15 +575,21 @@ def _places(function: FunctionValue) -> list[str]:
 
 
 def _bound_arguments(function: FunctionValue, given: Arguments | None, values: Sequence[Any]) -> dict[str, Any]:
-    names = dict.fromkeys(parameters(function.node), UNKNOWN)
-    names |= dict.fromkeys(positional(function.node)[:1] if function.bound is not None else (), function.bound)
-    if given is None:
-        return names | dict(function.given) | dict(zip(_places(function), values, strict=False))
-    changed = changes_in(function.node)
-    for name, value in function.defaults if given.complete else ():
-        filled = isinstance(value, list | dict) and SHARED in changed.get(name, ())  # an earlier call may have
+    """What a function's parameters have; what is handed to one that nobody knows, any of them may have."""
+    node, bound, its = function.node, function.bound, function.node.args
+    own = [argument.arg for argument in (*its.posonlyargs, *its.args, *its.kwonlyargs)]
+    names = dict.fromkeys(parameters(node), unknown(*given.lost) if given else UNKNOWN)
+    names |= dict.fromkeys(positional(node)[:1] if bound is not None else (), bound)
+    for name, value in function.defaults if given and given.complete else ():
+        filled = isinstance(value, list | dict) and name in shared_in(node)  # an earlier call may have
         names[name] = unknown(value) if filled else value
-    if given.starred:
-        return names
-    names |= dict(function.given) | dict(zip(_places(function), given.given, strict=False))
-    return names | {name: value for name, value in given.named.items() if name in names}
+    before, places = dict(function.given), _places(function)
+    handed = [] if given and given.starred else [*given.given] if given else [*values]
+    named = before | (given.named if given else {})
+    names |= {name: value for name, value in named.items() if name in own} | dict(zip(places, handed, strict=False))
+    if its.vararg and (handed or (given and not given.starred)):
+        first = [bound] if bound is not None and not positional(node) else []
+        names[its.vararg.arg] = (*first, *before.get(its.vararg.arg, ()), *handed[len(places) :])
+    if its.kwarg and given and given.complete:
+        names[its.kwarg.arg] = {name: value for name, value in named.items() if name not in names}
+    return names

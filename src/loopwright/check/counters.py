@@ -27,7 +27,6 @@ _STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in 
 _CLOCKS = ("time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.datetime.utcnow")
 _COPYING = ("dict", "replace", "_replace", "update", "copy", "model_copy", "evolve")
 _SAYING = frozenset({"critical", "debug", "echo", "error", "exception", "info", "log", "print", "warn", "warning"})
-_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
 def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) -> tuple[str, str] | None:
@@ -349,7 +348,7 @@ def _used(function: FunctionValue) -> Iterator[Any]:
             case ast.Call(func=called):
                 yield function.around(called)
             case ast.Attribute(value=owner, attr=name):
-                held, of_state = function.around(owner), getattr(owner, "id", "") == function.state
+                held, of_state = function.around(owner), _of_state(owner, function)
                 unknown = held is UNKNOWN and (of_state or _is_outside(owner, function))  # one of these, if any
                 scopes = [*function.frame.scopes()] if unknown and not hasattr(dict, name) else []
                 classes = [value for scope in scopes for value in scope.names.values() if isinstance(value, ClassValue)]
@@ -366,8 +365,8 @@ def _compared(function: FunctionValue, last: int | None = None) -> Iterator[tupl
     for node in every(function.node):
         if isinstance(node, ast.Compare) and id(node) not in idle and (last is None or node.lineno <= last):
             for op, one, other in zip(node.ops, (node.left, *node.comparators), node.comparators, strict=False):
-                yield from ((one, other), (other, one)) if isinstance(op, _ORDER) else ()
-                yield from [(one, other)] if isinstance(op, ast.In | ast.NotIn) else []
+                if not isinstance(op, ast.Is | ast.IsNot):
+                    yield from [(one, other)] if isinstance(op, ast.In | ast.NotIn) else [(one, other), (other, one)]
 
 
 def _is_idle(node: ast.AST, function: FunctionValue) -> TypeGuard[ast.If]:
@@ -436,7 +435,7 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
     match expression:
         case (
             ast.Subscript(value=owner, slice=place)
-            | ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[place, *_])
+            | ast.Call(func=ast.Attribute(value=owner, attr="get" | "setdefault"), args=[place, *_])
             | ast.Call(func=ast.Name(id="getattr"), args=[owner, place, *_])
         ) if (key := _word(place, function)) and (not of or (isinstance(owner, ast.Name) and owner.id in of)):
             yield key

@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,7 +23,9 @@ from loopwright.check.values import (
     SetValue,
     Words,
     builders_in,
+    is_unknown,
     member,
+    part_of,
     rebound_names,
     same,
     text_of,
@@ -33,7 +36,6 @@ from loopwright.engine.proof.syntax import Function
 
 if TYPE_CHECKING:  # it evaluates calls, which may do something to graphs, and bounds the work
     from loopwright.check.calls import Calls
-
 
 MOST_ITEMS = 10_000
 """More items than these are not counted out; what depends on them is unknown."""
@@ -67,14 +69,13 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
         case ast.Lambda():
             return FunctionValue(node, frame, defaults=defaults_in(node, frame, call))
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            values = items_of(items, frame, call)
             of = list if isinstance(node, ast.List) else SetValue if isinstance(node, ast.Set) else tuple
-            return of(values)
+            return of(items_of(items, frame, call))
         case ast.Dict():
             return _dictionary(node, frame, call)
         case ast.Subscript():
             return _subscript(node, frame, call)
-        case ast.Await(value=inner):
+        case ast.Await(value=inner) | ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
             return evaluate(inner, frame, call)
         case ast.NamedExpr(target=target, value=inner):
             return _named(target.id, evaluate(inner, frame, call), frame)
@@ -85,35 +86,41 @@ def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
 def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
     match node:
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-            return _piped([evaluate(left, frame, call), evaluate(right, frame, call)])
+            return _piped(_operands(frame, call, left, right))
         case ast.Compare(ops=[op], left=left, comparators=[right]):
-            return _compared(op, evaluate(left, frame, call), evaluate(right, frame, call))
+            return _compared(op, *_operands(frame, call, left, right))
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mod() | ast.FloorDiv() as op, left=left, right=right):
-            return _sum(evaluate(left, frame, call), evaluate(right, frame, call), op)
+            return _sum(op, *_operands(frame, call, left, right))
         case ast.JoinedStr(values=parts):
             texts = [evaluate(part, frame, call) for part in parts]
             return "".join(map(str, texts)) if all(map(_is_constant, texts)) else UNKNOWN
-        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
-            return evaluate(value, frame, call)
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-            return _comprehension(node, frame, call)
+            return _comprehended(node, frame, call)
         case ast.IfExp(test=test, body=body, orelse=other):
             known = truth(test, frame, call)
             if known is None:
-                return same([call.aside(part, frame) for part in (body, other)])
+                return same([call.aside(partial(evaluate, part, frame, call)) for part in (body, other)])
             return evaluate(body if known else other, frame, call)
         case ast.BoolOp(op=op, values=parts):
-            values = [evaluate(parts[0], frame, call), *(call.aside(part, frame) for part in parts[1:])]
+            others = (call.aside(partial(evaluate, part, frame, call)) for part in parts[1:])
+            values = [evaluate(parts[0], frame, call), *others]
             return _decided(isinstance(op, ast.Or), values)
         case None:
             return None
         case _:
             parts = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-            found = [evaluate(part, frame, call) for part in parts]  # a graph may be made or handed on in any part
+            found = _operands(frame, call, *parts)  # a graph may be made or handed on in any part
             for graph in builders_in(*found) if isinstance(node, ast.Yield) else ():
                 place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
                 graph.refuse(place, "it is yielded to what may change it")
             return UNKNOWN
+
+
+def _operands(frame: Frame, call: Calls, *nodes: ast.expr) -> list[Any]:
+    """The values of the parts of an expression, of which Python may run methods."""
+    values = [evaluate(node, frame, call) for node in nodes]
+    call.operated(*values)
+    return values
 
 
 def _named(name: str, value: Any, frame: Frame) -> Any:
@@ -150,7 +157,8 @@ def _compared(op: ast.cmpop, left: Any, right: Any) -> Any:
         return isinstance(op, ast.IsNot) if there else UNKNOWN
     if isinstance(op, ast.In | ast.NotIn) and isinstance(right, list | tuple | dict) and _is_constant(left):
         items = iterated(right)
-        return UNKNOWN if items is None or UNKNOWN in items else (left in items) is isinstance(op, ast.In)
+        lost = items is None or any(map(is_unknown, items))
+        return UNKNOWN if lost else (left in items) is isinstance(op, ast.In)
     ordered = isinstance(op, ast.Eq | ast.NotEq) or (isinstance(left, int) and isinstance(right, int))
     compared = _OPERATORS.get(type(op)) if ordered and _is_constant(left) and _is_constant(right) else None
     return compared(left, right) if compared else UNKNOWN
@@ -175,7 +183,7 @@ def bind(target: ast.expr, value: Any, frame: Frame, call: Calls) -> None:
             call.store(target, value, frame)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             fits = isinstance(value, list | tuple) and len(value) == len(targets)
-            values = value if fits else [unknown(value)] * len(targets)
+            values = value if fits else [part_of(value)] * len(targets)
             for inner, item in zip(targets, values, strict=True):
                 bind(inner, item, frame, call)
         case ast.Starred(value=inner):
@@ -211,8 +219,8 @@ def items_of(nodes: Sequence[ast.expr], frame: Frame, call: Calls) -> list[Any]:
     values: list[Any] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            inner = iterated(evaluate(node.value, frame, call))
-            values += [MORE] if inner is None else inner
+            inner = iterated(held := evaluate(node.value, frame, call))
+            values += [MORE, part_of(held)] if inner is None else inner
         else:
             values.append(evaluate(node, frame, call))
     return values
@@ -233,24 +241,22 @@ def _table(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for key, value in pairs:
         with suppress(TypeError):  # a key that cannot be one: the program fails there, or it is a value of ours
-            if key is not UNKNOWN and not isinstance(key, type(MORE)):
+            if not is_unknown(key) and not isinstance(key, type(MORE)):
                 found[key] = value
                 continue
         found[type(MORE)() if MORE in found else MORE] = value
     return found
 
 
-def _comprehension(
-    node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Calls
-) -> Any:
+def _comprehended(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame, call: Calls) -> Any:
     """What a comprehension makes of items that are known; else what it does to graphs."""
     inner = Frame(node, frame.file, frame.name, frame)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     items: Sequence[Any] | None = None
     for clause in node.generators:
-        source = evaluate(clause.iter, inner, call)
+        [source] = _operands(inner, call, clause.iter)
         items = iterated(source) if node.generators == [clause] and not call.hurries else None
-        bind(clause.target, unknown(source), inner, call)
+        bind(clause.target, part_of(source), inner, call)
         for condition in clause.ifs:
             evaluate(condition, inner, call)
     clause, made = node.generators[0], list[tuple[Any, ...]]()
@@ -284,7 +290,7 @@ def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
         return UNKNOWN
     with suppress(TypeError, ValueError):
         made = _BUILTINS_READ[name](*values, **named)
-        if isinstance(made, dict) and UNKNOWN in made:  # it stands for several keys
+        if isinstance(made, dict) and any(map(is_unknown, made)):  # it stands for several keys
             return unknown(*cast("dict[Any, Any]", made).values())
         if not isinstance(made, range) or len(made) <= MOST_NUMBERS:
             return made if isinstance(made, int | dict | tuple) else [*made]
@@ -305,7 +311,7 @@ def of_text(text: str, method: str, given: Sequence[Any]) -> Any:
     return UNKNOWN
 
 
-def _sum(first: Any, second: Any, op: ast.operator) -> Any:
+def _sum(op: ast.operator, first: Any, second: Any) -> Any:
     """A sum of numbers, texts or lists that are known, or a difference or remainder of numbers."""
     if isinstance(first, int) and isinstance(second, int):
         return _OPERATORS[type(op)](first, second) if second or isinstance(op, ast.Add | ast.Sub) else UNKNOWN
@@ -315,7 +321,7 @@ def _sum(first: Any, second: Any, op: ast.operator) -> Any:
 
 
 def _subscript(node: ast.Subscript, frame: Frame, call: Calls) -> Any:
-    owner = evaluate(node.value, frame, call)
+    [owner] = _operands(frame, call, node.value)
     if isinstance(owner, Symbol):
         return _annotation(owner, node.slice, frame, call)
     if isinstance(owner, list | tuple | dict | str) and MORE not in [*owner]:
@@ -324,7 +330,7 @@ def _subscript(node: ast.Subscript, frame: Frame, call: Calls) -> Any:
         at: list[Any] = [None if end is None else evaluate(end, frame, call) for end in ends]
         with suppress(LookupError, TypeError, ValueError):
             return cast("dict[Any, Any]", owner)[slice(*at) if isinstance(part, ast.Slice) else at[0]]
-    return unknown(owner)
+    return part_of(owner)
 
 
 def _annotation(owner: Symbol, inside: ast.expr, frame: Frame, call: Calls) -> Any:
@@ -372,6 +378,6 @@ def return_annotation(function: FunctionValue, call: Calls) -> Any:
 def fill(held: list[Any] | dict[Any, Any], *added: Any) -> None:
     """Note that something is done to a list or table: what is in it from now on, nobody tells, but for builders."""
     if isinstance(held, list):
-        held += [MORE, unknown(*added)]
+        held += [MORE, unknown(*added)] if added or MORE not in held else []
     else:
         held[MORE] = unknown(held.get(MORE), *added)

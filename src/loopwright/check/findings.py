@@ -16,7 +16,16 @@ from loopwright.check.found import FUNCTIONAL, FoundGraph, Place
 from loopwright.check.project import Project, whole
 from loopwright.check.proving import Finding, Verdict, prove, rings
 from loopwright.check.reader import Reader, asks_for_main
-from loopwright.check.values import MAKERS, ClassValue, Frame, FunctionValue, GraphValue, InstanceValue, functions_in
+from loopwright.check.values import (
+    MAKERS,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    GraphValue,
+    InstanceValue,
+    builders_in,
+    functions_in,
+)
 from loopwright.engine.proof.source import UNKNOWN
 from loopwright.engine.proof.syntax import bindings, bound_once, every, reassigned_inside
 from loopwright.errors import GraphError
@@ -75,14 +84,7 @@ class Checker:
         self._building: dict[Path, tuple[list[int], set[str]]] = {}
 
     def _check(self, path: Path) -> list[CheckedGraph]:
-        """Find and prove the graphs of a file; kept, as `check`.
-
-        Returns:
-            Every graph; findings on a line with the comment ``# loopwright: ignore`` are left out.
-
-        Raises:
-            GraphError: If the file cannot be read as Python, or takes too much work.
-        """
+        """Find and prove a file's graphs, as `Reader.module` reads it, but for silenced findings; kept, as `check`."""
         source = self.project.open(path)
         while self.project.unread:  # one that comes later may hand on, or call, what this one defines
             if self.project.imports(other := self.project.unread.pop(0)):
@@ -114,7 +116,9 @@ class Checker:
                 graph.refuse(graph.place, f"it is kept in {name}, where other functions may change it")
         found = [self._checked(*each, path) for each in named]
         found += (self._checked(*each, opened=True) for each in opened)
-        return [*dict.fromkeys(filter(None, found))]
+        kept = [*dict.fromkeys(filter(None, found))]
+        worse = {(graph.name, graph.place) for graph in kept if graph.findings}  # of one line, what is wrong is told
+        return [graph for graph in kept if graph.findings or (graph.name, graph.place) not in worse]
 
     def _opened(self, bounded: Set[Any]) -> Iterator[tuple[str, FoundGraph, Path]]:
         """Read what was called and has options once more, with anything for them, as far as the work of a file goes."""
@@ -173,9 +177,8 @@ class Checker:
         held = {name: value for base in reversed(bases) for name, value in base.members.items()}
         for name, method in held.items() if not held.keys().isdisjoint(of.members) else ():
             own = name in (*of.members, "__init__") or not isinstance(method, FunctionValue)
-            if own or (of.node, method.node) in self.reader.called:
-                continue
-            if self._builds(method.node, (around := method.frame).file):
+            told = own or (of.node, method.node) in self.reader.called
+            if not told and self._builds(method.node, (around := method.frame).file):
                 yield from self._shared(of, method.node)
                 scope = Frame(around.node, around.file, of.frame.name, around.parent)
                 yield from self._root(method.node, scope, self._instances[of.node])
@@ -251,10 +254,12 @@ class Checker:
             if graph.origin and graph.origin.branch[: len(graph.branch)] == graph.branch
             and not (graph.of_builder and names.get(graph.origin, (False, ""))[0])  # it is kept compiled plainly, too
         }  # fmt: skip
+        # Of a builder that nothing compiles plainly and nobody is handed, every way is bounded.
+        bounded |= {graph.origin for graph in made if graph.origin and graph.origin.compiled_as is None}
+        bounded -= {graph for graph in builders_in(returned) if graph.compiled_as is None}
         for graph in made:
-            if graph in bounded or (graph in inside and graph not in own):
-                continue
-            yield names[graph][1] if graph in names else f"{prefix}{graph.place.line}", graph
+            if graph not in bounded and (graph not in inside or graph in own):
+                yield names[graph][1] if graph in names else f"{prefix}{graph.place.line}", graph
 
     def _checked(self, name: str, graph: FoundGraph, path: Path, opened: bool = False) -> CheckedGraph | None:
         """A graph as it is told, unless it was; of what was `opened`, only what has cycles that the others have not."""
@@ -285,9 +290,8 @@ class Checker:
         ]
         place = self._shown(graph.place)
         name = f"cell {place.cell}, line {place.line}" if place.cell and name == str(graph.place.line) else name
-        whole = name if inner else f"{path}:{name}"
         return CheckedGraph(
-            whole, place, verdict, tuple(kept),
+            name if inner else f"{path}:{name}", place, verdict, tuple(kept),
             bounds=graph.bounds if verdict == "bounded" else (), notes=proof.notes,
             assumptions=proof.assumptions if verdict == "bounded" else (), steps=graph.steps,
         )  # fmt: skip

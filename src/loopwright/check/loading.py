@@ -131,8 +131,9 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def _executed(path: Path, name: str) -> ModuleType:
+    failure = f"cannot import {path}"
     if "." in name:  # in a package, whose relative imports must work
-        return _tried(partial(importlib.import_module, name), f"cannot import {path}")
+        return _tried(partial(importlib.import_module, name), failure)
     names = chain([name], (f"{name}_{number}" for number in count(2)))  # two folders may each have a ``graph.py``
     name = next(each for each in names if each not in sys.modules)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -140,10 +141,7 @@ def _executed(path: Path, name: str) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         # Read anew, never from a cache: a cached file of the same second and length would be an older graph's.
-        _tried(
-            lambda: exec(compile(path.read_bytes(), str(module.__file__), "exec"), module.__dict__),
-            f"cannot import {path}",
-        )
+        _tried(lambda: exec(compile(path.read_bytes(), str(module.__file__), "exec"), vars(module)), failure)
     except GraphError:
         del sys.modules[name]
         raise
@@ -177,11 +175,7 @@ def _tried(call: Callable[[], T], failure: str) -> T:
 
 
 def check_imported(target: str, read: Sequence[CheckedGraph] = (), allow_empty: bool = False) -> list[CheckedGraph]:
-    """Import what a target of `load_graphs` names and prove its graphs; `read` is what reading found in it.
-
-    Raises:
-        GraphError: If it cannot be imported or holds no such graph.
-    """
+    """Import what a target of `load_graphs` names and prove its graphs; `read` is what reading found in it."""
     # What the imported code prints must not get into the report.
     with redirect_stdout(sys.stderr):
         graphs = load_graphs(target, allow_empty)

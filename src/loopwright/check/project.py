@@ -35,10 +35,8 @@ MOST_BYTES = 1_000_000
 class SourceFile:
     """A parsed file: Python, or the code cells of a notebook one after the other.
 
-    What is no Python in a cell stands as a call that may do anything to what it names; `faults` tells of it.
-
-    Raises:
-        GraphError: If it cannot be read as Python.
+    What is no Python in a cell stands as a call that may do anything to what it names; `faults` tells of it. A file
+    that cannot be read as Python is a `GraphError`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -160,12 +158,7 @@ _COUNTS = re.compile(r"\b(run|thread)_(model|tool)_call_count\b")
 
 
 class Project:
-    """The files of a folder tree; each is parsed once.
-
-    Args:
-        roots: Folders that imports start from.
-        projects: Folders of projects, whose packages other files may import, too.
-    """
+    """The files of a folder tree, each parsed once; imports start from `roots`, and may find packages of `projects`."""
 
     def __init__(self, roots: list[Path], projects: Sequence[Path] = ()) -> None:
         self.roots, self.projects = [*map(whole, roots)], [*map(whole, projects)]
@@ -182,11 +175,7 @@ class Project:
         """Whether one of them names the counts that LangChain's limits keep in the state."""
 
     def open(self, path: Path) -> SourceFile:
-        """A file, parsed.
-
-        Raises:
-            GraphError: If it cannot be read as Python.
-        """
+        """A `SourceFile`, or its `GraphError`."""
         waiting = [path]
         while waiting:
             if (key := whole(opened := waiting.pop())) in self._files:

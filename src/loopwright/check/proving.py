@@ -188,7 +188,6 @@ MOST_INSIDE = 20
 """Of a graph that is a node, no more cycles than these are told: a graph in it may be in it many times."""
 
 BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
-"""What bounds a cycle that an error handler closes."""
 
 WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"
 """What bounds the cycles of graphs that are nodes, and of agents, whose middleware has nodes that are not read."""

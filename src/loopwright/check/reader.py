@@ -31,6 +31,7 @@ from loopwright.check.values import (
     Made,
     may_differ,
     member,
+    part_of,
     same,
     symbol,
     text_of,
@@ -83,11 +84,7 @@ class Reader(Calls):
     # Scopes
 
     def module(self, path: Path) -> Frame:
-        """Read a file, once.
-
-        Raises:
-            GraphError: If it cannot be read as Python, or takes too much work.
-        """
+        """Read a file, once; a `GraphError` if it cannot be read as Python, or takes too much work."""
         key = whole(path)
         if key not in self.modules:
             tree = self.project.open(path).tree
@@ -134,7 +131,7 @@ class Reader(Calls):
                 frame.names[names[0]] = bound.of if "classmethod" in lines else bound
         self.read[node] = frame
         self._later()
-        self._owner, self._branch, self._following = frame, (), [node]
+        self._owner, self._branch, self._following = frame, (), [(node, None)]
         try:
             body: Any = getattr(node, "body", [])
             returned = evaluate(body, frame, self) if isinstance(node, ast.Lambda) else self.run(body, frame)
@@ -185,10 +182,8 @@ class Reader(Calls):
             case ast.Return(value=value):
                 returned.append(evaluate(value, frame, self))
                 return "return"
-            case ast.Break():
-                return "break"
-            case ast.Continue():
-                return "continue"
+            case ast.Break() | ast.Continue():
+                return "break" if isinstance(node, ast.Break) else "continue"
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 frame.names[name] = self._decorated(node, frame)
             case ast.ClassDef():
@@ -291,6 +286,7 @@ class Reader(Calls):
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, returned: list[Any]) -> Left:
         target = None if isinstance(node, ast.While) else node.target
         source = evaluate(node.test if isinstance(node, ast.While) else node.iter, frame, self)
+        self.operated(source)
         values = iterated(source) if isinstance(node, ast.For) else None
         around, self._may_have_left = self._may_have_left, False
         ends = {type(inner) for inner in ast.walk(node)} & {ast.Break, ast.Return}
@@ -312,7 +308,7 @@ class Reader(Calls):
 
         def any_item() -> Left:
             self._forget_names([node], frame)
-            return passes([unknown(source) if isinstance(source, list | tuple | dict) else UNKNOWN])
+            return passes([part_of(source.held if isinstance(source, Grip) else source)])
 
         left = self._either([_nothing, any_item], frame) if values is None else passes(values)
         self._may_have_left = around or (self._may_have_left and ast.Return in ends)
@@ -352,8 +348,7 @@ class Reader(Calls):
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
         bases = tuple(self._base(base, frame) for base in node.bases)
-        made = ClassValue(node.name, bases, inner.names, node, self.project, inner)
-        self.classes[node] = made
+        made = self.classes[node] = ClassValue(node.name, bases, inner.names, node, self.project, inner)
         for decorator in reversed(node.decorator_list):  # one of the project may do something to a graph
             known = evaluate(decorator, frame, self)
             if isinstance(known, FunctionValue):
@@ -388,17 +383,15 @@ class Reader(Calls):
                     continue
             if not isinstance(value, FunctionValue):
                 return UNKNOWN
+            if known is UNKNOWN and isinstance(made := frame.look_up(ast.unparse(decorator).partition(".")[0]), Made):
+                known = made  # by a method of what another package made
             if isinstance(known, Grip) and known.method:  # ``@builder.add_node``, which returns the builder
                 frame.names[node.name] = value
                 call = ast.copy_location(ast.Call(decorator, [ast.Name(node.name, ast.Load())], []), decorator)
                 value = self(ast.fix_missing_locations(call), frame)
-                continue
-            if isinstance(known, GraphValue):  # of the functional API
+            elif isinstance(known, GraphValue):  # of the functional API
                 value = known
-                continue
-            if known is UNKNOWN and isinstance(made := frame.look_up(ast.unparse(decorator).partition(".")[0]), Made):
-                known = made  # by a method of what another package made
-            if isinstance(known, Symbol | Made | str):
+            elif isinstance(known, Symbol | Made | str):
                 others = known == "functools.singledispatch"  # which of several functions runs, it decides
                 value = replace(value, decorators=(*value.decorators, known), unread=value.unread or others)
             else:
@@ -435,9 +428,7 @@ class Reader(Calls):
         if inner is not None and name in inner.names:
             return self._taken(inner, name)
         nested = self._project_module(f"{module}.{name}".lstrip("."), node.level, frame)
-        if nested is not None:
-            return nested
-        return UNKNOWN if inner is not None else symbol(f"{'.' * node.level}{module}.{name}")
+        return nested or (UNKNOWN if inner else symbol(f"{'.' * node.level}{module}.{name}"))
 
     def _taken(self, module: Frame, name: str) -> Any:
         """What an import takes from a module, where another file may have given it another value before."""

@@ -13,11 +13,7 @@ from loopwright.errors import GraphError
 
 
 def one_graph(target: str) -> Any:
-    """Import the one graph that ``MODULE:GRAPH`` or ``FILE.py:GRAPH`` names, or that a file holds.
-
-    Raises:
-        GraphError: If it names none, or several.
-    """
+    """Import the one graph that ``MODULE:GRAPH`` or ``FILE.py:GRAPH`` names, or a file holds; several are an error."""
     graphs = load_graphs(target)
     if len(graphs) != 1:
         raise GraphError(f"{target} holds {len(graphs)} graphs, and a certificate is of one: {', '.join(graphs)}")

@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loopwright.check.found import END, START, FoundGraph
 from loopwright.engine.proof import changes, source, syntax
@@ -30,7 +30,6 @@ _GIVEN_NOTHING = re.compile(r"\b(ClassVar|KW_ONLY|init=False)\b")
 
 PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "MessagesState", "NamedTuple", "Protocol", "TypedDict", "object")
 """Bases that give an object no values of their own."""
-
 
 _ANYWHERE: dict[tuple[str, str], Any] = {
     ("langgraph", "START"): START, ("langgraph", "END"): END,
@@ -93,9 +92,7 @@ class Frame:
             return UNKNOWN
         name = expression.id
         frame = next((frame for frame in self.scopes() if name in syntax.bindings(frame.node)), None)
-        if frame is None or not syntax.bound_once(frame.node, name):
-            return UNKNOWN
-        return frame.names.get(name, UNKNOWN)
+        return frame.names.get(name, UNKNOWN) if frame and syntax.bound_once(frame.node, name) else UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +151,7 @@ class FunctionValue:
     @property
     def helper(self) -> source.Helper:
         """As `loopwright.engine.proof.source` reads it."""
-
-        def values(expression: ast.expr) -> Any:
-            return _settled(self.around(expression))
-
-        return source.Helper(self.node, values, self.fixed)
+        return source.Helper(self.node, partial(_settled, self), self.fixed)
 
     def around(self, expression: ast.expr) -> Any:
         """The value of a name or attribute that it finds around it, as the reader knows it."""
@@ -175,8 +168,8 @@ class FunctionValue:
         return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
 
 
-def _settled(value: Any) -> Any:
-    match value:
+def _settled(function: FunctionValue, expression: ast.expr) -> Any:
+    match value := function.around(expression):
         case FunctionValue(unread=False, given=()):
             return value.helper
         case Made(of=of, options=options) if of in (COMMAND, source.SEND):
@@ -188,7 +181,7 @@ def _settled(value: Any) -> Any:
             return source.Jump(frozenset())  # what it makes goes nowhere
         case Symbol() if value == "langgraph.graph.MessagesState":
             return source.Jump(frozenset())  # nor does this
-        case OneOf():
+        case OneOf() | Grip():
             return UNKNOWN
         case _:
             return value
@@ -319,11 +312,10 @@ class SetValue(list[Any]):
 
 
 class _More:
-    """Stands in a list or table for items that nobody knows."""
+    """Stands in a list, or as a key of a table, for items that nobody knows: something unknown was added to it."""
 
 
 MORE = _More()
-"""In a list, or as a key of a table: something unknown was added to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,60 +366,73 @@ class GraphValue:
     """Whether it can be changed no more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Grip:
-    """What may change builders without their names: a method as a value, the set of edges, one of several builders."""
+    """What nobody knows, but that it may change builders without their names, or is, or is in, one of several things.
 
-    graphs: tuple[FoundGraph, ...]
+    So are a method as a value, the set of edges, one of several builders, and an object out of a list.
+    """
+
+    graphs: tuple[FoundGraph, ...] = ()
     """The graphs that it may change."""
     method: str | None = None
     """The method, if it is one."""
+    held: tuple[Any, ...] = ()
+    """The objects, lists and tables that it may be, or be a part of, or change."""
 
 
-def held_in(*values: Any) -> Iterator[Any]:
-    """Values, and what they are made of, hold, or may change."""
+def is_unknown(value: Any) -> bool:
+    """Whether nothing is known of a value, but for the objects that it may be."""
+    return value is UNKNOWN or (isinstance(value, Grip) and not value.graphs)
+
+
+def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
+    """Values, and what they are made of, hold, or may change; of methods, only if asked for, the object."""
     waiting, seen = [*values][::-1], set[int]()
     inner: Iterable[Any]
     while waiting:
         yield (value := waiting.pop())
         match value:
-            case OneOf(parts=parts):
-                inner = parts
+            case None | str() | int():
+                continue
+            case OneOf(parts=inner) | Grip(held=inner):
+                pass
             case Made(options=options, given=given):
                 inner = (*options.values(), *given)
             case FunctionValue():
-                inner = [held for held in named_in(value) if isinstance(held, GraphValue | Grip)]
+                inner = reached_by(value)[not bound and isinstance(value.bound, InstanceValue) :]
+            case _ if id(value) in seen:  # a list may hold itself
+                continue
             case InstanceValue(names=names):
-                inner = [held for held in names.values() if isinstance(held, GraphValue)]
-            case list() | tuple() if id(value) not in seen:  # a list may hold itself
-                inner = cast("list[Any]", value)
-            case dict() if id(value) not in seen:
-                inner = cast("dict[Any, Any]", value).values()
+                parts = (part for held in names.values() for part in _items(held))
+                inner = [part for part in parts if isinstance(part, GraphValue | InstanceValue)]
+            case list() | tuple() | dict():
+                inner = _items(value)
             case _:
-                inner = ()
+                continue
         seen.add(id(value))
         waiting += [*inner][::-1]
 
 
 def builders_in(*values: Any) -> list[FoundGraph]:
     """The builders that values are, hold, or may change."""
-    held = (each for each in held_in(*values) if isinstance(each, Grip | GraphValue))
-    graphs = (each.graphs if isinstance(each, Grip) else () if each.compiled else (each.graph,) for each in held)
-    return [graph for of in graphs for graph in of]
+    return [graph for each in held_in(*values) for graph in _changed_by(each)]
 
 
-def reaches_object(*values: Any) -> bool:
-    """Whether values are or hold an object, a method of one, or a function that names one."""
-    held = [*held_in(*(value for value in values if value is not UNKNOWN and not isinstance(value, str | int | None)))]
-    functions = [each for each in held if isinstance(each, FunctionValue)]
-    named = (each.frame.look_up(name) for each in functions for name in names_in(each.node))
-    return any(isinstance(each, InstanceValue) for each in (*held, *(each.bound for each in functions), *named))
+def _changed_by(value: Any) -> Sequence[FoundGraph]:
+    return value.graphs if isinstance(value, Grip) else [value.graph] if getattr(value, "compiled", 1) is False else ()
 
 
-def named_in(function: FunctionValue) -> list[Any]:
-    """What a function can reach by name, but for other functions: around it, and in the object whose method it is."""
-    held = (*map(function.frame.look_up, names_in(function.node)), *getattr(function.bound, "names", {}).values())
-    return [value for value in held if not isinstance(value, FunctionValue | InstanceValue)]
+def reached_by(function: FunctionValue) -> list[Any]:
+    """What a function reaches without being given it: its own object first, builders, others, lists it may change."""
+    found: list[Any] = [function.bound] if isinstance(function.bound, InstanceValue) else []
+    own = syntax.bindings(function.node).keys() - rebound_names(function.node)
+    around = ((name, function.frame.look_up(name)) for name in names_in(function.node) if name not in own)
+    for name, value in (*function.given, *around):
+        lists = isinstance(value, list | dict) and name in changes.shared_in(function.node)
+        if lists or isinstance(value, GraphValue | Grip | InstanceValue | tuple):
+            found.append(value)
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -444,9 +449,26 @@ def names_in(node: ast.AST) -> frozenset[str]:
 
 
 def unknown(*values: Any) -> Any:
-    """What is known of something that is one of several values or part of them: the builders that it may change."""
-    found = builders_in(*values)
-    return Grip(tuple(dict.fromkeys(found))) if found else UNKNOWN
+    """What is known of something that is one of several values or part of them: what it may be, and may change."""
+    known = [value for value in values if value is not UNKNOWN]
+    told = [value for value in known if isinstance(value, Grip)]  # what these may be was looked up before
+    if not known or (len(told) == len(known) == 1 and not told[0].method):
+        return known[0] if known else UNKNOWN
+    held = [*held_in(*(value for value in known if not isinstance(value, Grip)))]
+    kept = {id(each): each for each in held if isinstance(each, InstanceValue | list | dict)}
+    kept |= {id(each): each for value in told for each in value.held}
+    graphs = dict.fromkeys(graph for each in (*held, *told) for graph in _changed_by(each))
+    return Grip((*graphs,), held=(*kept.values(),)) if graphs or kept else UNKNOWN
+
+
+def part_of(value: Any) -> Any:
+    """What is known of something in a list or table, or of a part of anything else."""
+    return unknown(*_items(value))
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """What is in a list or table; of anything else, itself."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
 
 
 def same(values: Sequence[Any]) -> Any:
@@ -476,8 +498,8 @@ def _asked_in(tree: ast.AST) -> frozenset[str]:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two values are the same; functions are not with other defaults."""
-    equal = type(one) is type(other) and one == other
+    """Whether two values are the same; functions are not with other defaults, nor two lists, which others may fill."""
+    equal = type(one) is type(other) and one == other and not isinstance(one, list | dict)
     return one is other or (equal and getattr(one, "defaults", ()) == getattr(other, "defaults", ()))
 
 
@@ -511,13 +533,14 @@ def member(owner: Any, name: str) -> Any:
             return source.Jump(frozenset())  # its state goes nowhere
         case GraphValue() if name in PARTS or (changes_builder(name) and not owner.compiled):
             return Grip((owner.graph,), None if name in PARTS else name)
-        case Grip():
-            return unknown(owner)
+        case Grip() | list() | dict():  # a method of these, as a value
+            own = name in CHANGING and not isinstance(owner, Grip)
+            return Grip(method=name, held=(owner,)) if own else unknown(owner)
         case InstanceValue() if name == "__class__":
             return owner.of
         case InstanceValue() if name in owner.names:
             value = owner.names[name]
-            fixed = name in owner.sure or isinstance(value, GraphValue | InstanceValue)
+            fixed = name in owner.sure or isinstance(value, GraphValue)
             return value if fixed or not may_differ(owner, name, value) else unknown(value)
         case ClassValue() if owner.is_enum and name in owner.members:
             return owner.member(name, _found(owner, name))
