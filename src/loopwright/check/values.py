@@ -392,17 +392,16 @@ def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
     inner: Iterable[Any]
     while waiting:
         yield (value := waiting.pop())
+        if isinstance(value, str | int | None) or id(value) in seen:  # a list may hold itself
+            continue
+        seen.add(id(value))
         match value:
-            case None | str() | int():
-                continue
             case OneOf(parts=inner) | Grip(held=inner):
                 pass
             case Made(options=options, given=given):
                 inner = (*options.values(), *given)
             case FunctionValue():
                 inner = reached_by(value)[not bound and isinstance(value.bound, InstanceValue) :]
-            case _ if id(value) in seen:  # a list may hold itself
-                continue
             case InstanceValue(names=names):
                 parts = (part for held in names.values() for part in _items(held))
                 inner = [part for part in parts if isinstance(part, GraphValue | InstanceValue)]
@@ -410,7 +409,6 @@ def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
                 inner = _items(value)
             case _:
                 continue
-        seen.add(id(value))
         waiting += [*inner][::-1]
 
 
