@@ -92,7 +92,9 @@ class UndeclaredJumpError(GraphError):
     """
 
     def __init__(self, sender: str, target: str, known: Iterable[str]) -> None:
-        self.sender, self.target, names = sender, target, list(known)
+        self.sender = sender
+        self.target = target
+        names = list(known)
         super().__init__(
             f"{sender} went to {target!r}, which it does not declare and its source does not show: known is "
             f"{', '.join(map(repr, names)) or 'no jump at all'}. The proof rests on that. Declare it: annotate the "
@@ -158,7 +160,9 @@ class NodeFailed(LoopwrightError):
     def __init__(self, node: str, message: str, *, attempt: int = 1, snapshot: str = "") -> None:
         self.told = f"node {node!r} failed on attempt {attempt}: {message.rstrip('.')}"
         super().__init__(f"{self.told}; its input was {snapshot}" if snapshot else self.told)
-        self.node, self.attempt, self.snapshot = node, attempt, snapshot
+        self.node = node
+        self.attempt = attempt
+        self.snapshot = snapshot
 
 
 class NodeTimeout(NodeFailed, TimeoutError):
@@ -208,7 +212,9 @@ class StructuredReplyError(ModelError):
             f"{asked}the model's reply is not a valid {schema} after {repairs} repair(s): {problem}. "
             f"It replied {reply[:200]!r}. Try a larger model, or allow more repairs."
         )
-        self.node, self.schema, self.reply = node, schema, reply[:2000]
+        self.node = node
+        self.schema = schema
+        self.reply = reply[:2000]
 
 
 class WeightsError(ModelError):
@@ -301,7 +307,9 @@ class UnknownNameError(InputError, ValueError):
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        self.kind, self.name, self.known = kind, name, tuple(known)
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
         super().__init__(unknown_name_message(kind, name, self.known))
 
 

@@ -26,7 +26,8 @@ _UNKNOWN = re.compile(r'invalid URI query parameter: "(\w+)"')
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 # A host that vanishes without a word is given up after half a minute; the system's own limits are hours.
 _ALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
-_APART: set[tuple[str, str]] = set()  # databases and users that were asked through a pooler in session mode
+_APART: set[tuple[Any, ...]] = set()  # databases and users that were asked through a pooler in session mode
+_PLACE = ("service", "host", "port", "dbname", "user")
 _PATIENCE = 5.0  # seconds for another session of a pooler, which may have none left
 
 
@@ -125,7 +126,7 @@ class PostgresAddress:
         """
         begun = connection.execute(self.settings(idle, beside), prepare=False).fetchone()
         connection.commit()
-        place = str(self).rpartition(" of ")[2], self.user
+        place = tuple(self.options.get(name) for name in _PLACE)
         # A pooler tells another number than the server.
         if begun and begun[0] != connection.info.backend_pid and place not in _APART:
             if self._is_lent_out(connection):

@@ -100,9 +100,10 @@ def words_of(error: BaseException) -> str:
 def _chain(error: BaseException) -> Iterator[BaseException]:
     link: BaseException | None = error
     for _ in range(_MAX_CHAIN):
-        if link is not None:
-            yield link
-            link = link.__cause__
+        if link is None:
+            return
+        yield link
+        link = link.__cause__
 
 
 def _own_kind(error: BaseException) -> FailureKind | None:
