@@ -26,7 +26,7 @@ from loopwright.check.values import (
     member,
     text_of,
 )
-from loopwright.engine.proof import source, syntax
+from loopwright.engine.proof import source
 from loopwright.engine.proof.graph import Edge
 from loopwright.engine.proof.source import UNKNOWN, Nodes, Symbol
 
@@ -92,9 +92,8 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if name is None:
         return graph.missed.append((given.place, "the name of a node is no constant"))
     node = _node(action, given, graph, name)
-    parts = ((each, part) for each in node.functions for part in syntax.every(each.node))
-    named = (each.around(part) for each, part in parts if isinstance(part, ast.Name | ast.Attribute))
-    graphs = {id(value.graph) for value in named if isinstance(value, GraphValue) and value.graph is not graph}
+    named = (value for each in node.functions for value in each.graphs())
+    graphs = {id(value.graph) for value in named if value.graph is not graph}
     if inside := len(graphs):
         graph.assumptions[f"{name} calls {inside} graph(s) inside; their steps and passes are not counted here"] = None
     if (destinations := given.take(None, "destinations")) is not None:

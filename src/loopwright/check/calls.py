@@ -172,8 +172,8 @@ class Calls(ABC):
         anything = is_unknown(function) and not isinstance(node.func, ast.Attribute) and (variable or not name)
         if self._gone[0] is not self.trail[-1] or self._gone[1] != ([each for each, _ in self._following], True):
             values = (function, of, *given.every)
-            itself = anything or any(isinstance(each, InstanceValue) for each in held_in(*values, bound=False))
-            if itself or any(isinstance(each, InstanceValue) for each in held_in(*values)):
+            if anything or any(isinstance(each, InstanceValue) for each in held_in(*values)):
+                itself = anything or any(isinstance(each, InstanceValue) for each in held_in(*values, bound=False))
                 self._let_go(len(self._following), itself=itself)
 
     def _let_go(self, depth: int, *, itself: bool = True) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from loopwright.check.builders import Arguments
 from loopwright.check.calls import WORK, Calls
@@ -39,7 +39,7 @@ from loopwright.check.values import (
 )
 from loopwright.engine.proof.changes import SHARED
 from loopwright.engine.proof.source import UNKNOWN, Symbol
-from loopwright.engine.proof.syntax import identifier, parameters, stored
+from loopwright.engine.proof.syntax import every, identifier, parameters, parts_of, stored
 from loopwright.errors import GraphError
 
 KNOWN_PACKAGES = (
@@ -94,9 +94,9 @@ class Reader(Calls):
             self._later()
             try:
                 self.run(tree.body, frame)
-                changed = self.project.changes_in(tree)
                 for name, value in frame.names.items():
-                    if value in ([], {}) or (isinstance(value, list | dict) and SHARED in changed.get(name, ())):
+                    kept = isinstance(value, list | dict)
+                    if kept and (not value or SHARED in self.project.changes_in(tree).get(name, ())):
                         frame.names[name] = unknown(value)  # other files, and whoever calls the function, may fill it
             except Exception as error:
                 deep = "its code is nested too deeply" if isinstance(error, RecursionError) else None
@@ -176,8 +176,8 @@ class Reader(Calls):
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(node, evaluate(ast.BinOp(target, op, value), frame, self), frame)
             case ast.Expr() | ast.Assert() | ast.Raise():
-                for value in ast.iter_child_nodes(node):
-                    evaluate(value if isinstance(value, ast.expr) else None, frame, self)
+                for value in cast("Sequence[ast.expr]", parts_of(node)):
+                    evaluate(value, frame, self)
                 return "raise" if isinstance(node, ast.Raise) else None
             case ast.Return(value=value):
                 returned.append(evaluate(value, frame, self))
@@ -260,10 +260,11 @@ class Reader(Calls):
             ends.append((branch(), frame.names, self._taken_back(begun)))
         self._branch = around
         ends = [end for end in ends if end[0] != "raise"] or ends
-        frame.names = dict[str, Any]()
-        for _, found, _ in ends:
+        names = frame.names = {**ends[0][1]}
+        for _, found, _ in ends[1:]:
             for name, value in found.items():
-                frame.names[name] = _either_of(frame.names.get(name, UNSET), value)
+                if (one := names.get(name, UNSET)) is not value:  # most names stand for what they stood for before
+                    names[name] = _either_of(one, value)
         for key, (of, name, _) in {key: each for _, _, now in ends for key, each in now.items()}.items():
             values = (now[key][2] if key in now else of.names.get(name, UNSET) for _, _, now in ends)
             self.trail.append((of, name, of.names.get(name, UNSET)))
@@ -289,7 +290,7 @@ class Reader(Calls):
         self.operated(source)
         values = iterated(source) if isinstance(node, ast.For) else None
         around, self._may_have_left = self._may_have_left, False
-        ends = {type(inner) for inner in ast.walk(node)} & {ast.Break, ast.Return}
+        ends = {type(inner) for inner in every(node)} & {ast.Break, ast.Return}
 
         def passes(items: Sequence[Any]) -> Left:
             for place, value in enumerate(items):

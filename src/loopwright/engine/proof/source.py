@@ -71,8 +71,10 @@ def sent_words(function: Helper, *, commands: bool = False) -> frozenset[str]:
 
     With `commands`, those that it names in a ``Command`` count as well; else as `returned_words`.
     """
+    jumps = [call for call in jumps_in(function) if commands or _is(function.values, call, SEND)]
+    if not (jumps or commands):
+        return frozenset()
     reading = _Reading(function, whole=False)
-    jumps = (call for call in jumps_in(function) if commands or _is(function.values, call, SEND))
     found = reading.all_of(jumps, _Reading.gotos)
     with suppress(Unreadable):  # what its helpers make
         found |= reading.returned(_Reading.gotos) if commands else set()

@@ -46,10 +46,12 @@ def identifier(node: ast.AST) -> str:
 
 def parts_of(node: ast.AST) -> Sequence[ast.AST]:
     """What ``ast.iter_child_nodes`` gives, in a third of the time and without operators; each node keeps it."""
+    if not (fields := _fields_of(type(node))):  # a name or a constant, as half of all nodes are
+        return ()
     found: list[ast.AST] | None = node.__dict__.get("_parts")
     if found is None:
         found = node.__dict__["_parts"] = []
-        for name in _fields_of(type(node)):
+        for name in fields:
             value: Any = getattr(node, name, None)
             if isinstance(value, list):
                 found += [item for item in cast("list[Any]", value) if isinstance(item, ast.AST)]
@@ -117,6 +119,11 @@ def yields(function: ast.AST) -> bool:
 
 # Names
 
+_BINDING = (
+    ast.Name, ast.stmt, ast.comprehension, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping,
+)  # fmt: skip
+"""What may give a name a value: see `_bound`."""
+
 
 @lru_cache(maxsize=4096)
 def bindings(scope: ast.AST) -> Counter[str]:
@@ -126,7 +133,7 @@ def bindings(scope: ast.AST) -> Counter[str]:
         found.update(parameters(scope))
     imported = set[tuple[str, str | None, int, str]]()  # again from the same place, it is the same
     for node in own_nodes(scope):
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Name):
+        if not isinstance(node, _BINDING):
             continue
         for name, count in _bound(node):
             found[name] += count
