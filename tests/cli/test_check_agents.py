@@ -7,7 +7,7 @@ import pytest
 
 from loopwright.check.findings import EXACTLY, CheckedGraph, Checker
 from loopwright.check.found import FUNCTIONAL
-from loopwright.check.proving import WHOLE
+from loopwright.check.proving import CALLED_AGAIN, WHOLE
 
 HEAD = """
 import os
@@ -162,6 +162,7 @@ def test_a_limit_that_was_not_read_may_bound_and_is_not_counted_on(middleware: s
 @pytest.mark.parametrize(("text", "why"), [
     ("from langgraph_codeact import create_codeact as a\nx = a('m').compile()", "create_codeact() builds it{exactly}"),
     ("from langgraph_reflection import create_reflection_graph as a\nx = a(1)", "create_reflection_graph() builds it{exactly}"),
+    ("from langgraph.graph import StateGraph\ndef f(s): return x.invoke(s)\nx = StateGraph(dict).add_node(f).set_entry_point('f').compile()", f"node 'f' {CALLED_AGAIN}"),
     ("from langgraph.func import entrypoint\n@entrypoint(cache=c)\ndef x(n):\n    while n: n = go(n)", FUNCTIONAL),
 ])  # fmt: skip
 def test_other_makers_are_not_read_and_named(text: str, why: str, tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ g.add_node("work", work)
 g.add_edge(START, "work")
 app = g.compile()
 """
-HEAD = GOOD.partition("g = ")[0]
-NODE = GOOD.partition("g = ")[2]
+HEAD, _, NODE = GOOD.partition("g = ")
 
 BAD: dict[str, bytes] = {
     "nulls": b"StateGraph\0\0\n",
@@ -90,6 +89,8 @@ HARD = {
         + ["def f11(x): return x", "f0(1)"]
     ),
     "loops in loops": f"x = [{'0,' * 90}]\nfor a in x:\n  for b in x:\n    for c in x:\n      pass\n",
+    "a text that doubles": "s = 'x'\n" + "s = s + s\n" * 64,
+    "a text of a huge width": "s = '{:>{}}{:>99999999999}'.format('x', 99999999999, 'y')\n",
     "a long sum": "x = " + " + ".join(["'a'"] * 900),
     "a very long file": "x = 1\n" * 80_000,
     "deep calls": "x = " + "f(" * 90 + ")" * 90,
@@ -180,9 +181,7 @@ def test_a_notebook_is_read_cell_by_cell(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_is_no_python_may_do_anything_to_what_it_names(tmp_path: Path) -> None:
-    begun = (
-        HEAD + "h = StateGraph(dict)\nh.add_node('work', work)\nh.add_edge(START, 'work')\ndef r(state): return END\n"
-    )
+    begun = f"{HEAD}h = {NODE.partition('app')[0].replace('g.', 'h.')}def r(state): return END\n"
     routed = "k = StateGraph(dict)\nk.add_node('work', work)\nk.add_conditional_edges('work', r)\nk.add_edge(START, 'work')\napp = g = None"
     bad = 'def r(state):\n    return f"{state["n"]}" and "work"\n# more\nh.add_edge("work", "work"\n'
     notebook(tmp_path / "n.ipynb", GOOD, begun, bad, routed)

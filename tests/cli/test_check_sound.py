@@ -135,14 +135,9 @@ def test_what_a_verdict_rests_on_is_said(tmp_path: Path) -> None:
 
 
 def test_a_graph_that_a_node_calls_is_said_not_to_be_counted(tmp_path: Path) -> None:
-    called = (
-        "sub = StateGraph(dict).add_node('a', lambda s: s).add_edge(START, 'a').add_edge('a', 'a').compile()\n"
-        "def call(state): return sub.invoke(state)\n"
-        "app = StateGraph(dict).add_node(call).add_edge(START, 'call').compile()\n"
-    )
-    found = checked(tmp_path, f"from langgraph.graph import START, StateGraph\n{called}")
-    assert {name: graph.verdict for name, graph in found.items()} == {"sub": "unbounded", "app": "bounded"}
-    assert any(text.startswith("call calls 1 graph(s) inside") for text in found["app"].assumptions)
+    found = checked(tmp_path, ROUND_INSIDE + JUMP.format("lambda state: spin.invoke(state)"))
+    assert {name: graph.verdict for name, graph in found.items()} == {"spin": "unbounded", "app": "bounded"}
+    assert any(text.startswith("jump calls 1 graph(s) inside") for text in found["app"].assumptions)
 
 
 UNREAD = {
@@ -326,6 +321,8 @@ NEVER_BOUNDED = {
         app = second(False)
         def main(): second(True).invoke({})
         """,
+    "a graph that its node calls by a helper": "def go(s): return app.invoke(s)\ndef f(s): return go(s)\napp = StateGraph(State).add_node(f).add_edge(START, 'f').compile()",
+    "a graph that a graph inside it calls": "def f(s): return app.invoke(s)\ninner = StateGraph(State).add_node(f).add_edge(START, 'f').compile()\napp = StateGraph(State).add_node('i', inner).add_edge(START, 'i').compile()",
     "a state with a default": (
         "class R:\n    def route(self, state='__end__'): return state\nroute = R().route" + ROUTED
     ),
@@ -455,10 +452,14 @@ READ_OTHERWISE = {
     "one of two functions, the other of which declares": "def out(s) -> Command[Literal['__end__']]: ...\ng.add_node('x', out if input() else lambda s: Command(goto='work')).add_edge('jump', 'x')",
     "a chain whose last part declares": "def f(s) -> Command[Literal['work']]: ...\ng.add_node('x', RunnableLambda(work) | f).add_edge('jump', 'x')",
     "a table with a key that nobody knows": "for to, _ in {input(): 1, 'work': 2}.items(): g.add_edge('jump', to)",
+    "a text with a width": "g.add_edge('jump', '{:4}'.format('work'))",
+    "a list that a class's method only looks at": "ways = ['work']\ndict.fromkeys(ways)\nfor to in ways: g.add_edge('jump', to)",
     "a helper with options that nobody knows": "def more(b, **k): b.add_edge('jump', 'work')\nmore(g, **input())",
 }  # fmt: skip
 
 NOT_READ_OTHERWISE = {
+    "what a getter takes out": "import operator\nclass P: pass\np = P()\np.ways = [('jump', END)]\noperator.attrgetter('ways')(p).append(('jump', 'work'))\nfor a, b in p.ways: g.add_edge(a, b)",
+    "a method of a class of Python's": "ways = [('jump', END)]\nlist.append(ways, ('jump', 'work'))\nfor a, b in ways: g.add_edge(a, b)",
     "edges": "g.edges.add(('work', 'work'))",
     "edges assigned": "g.edges |= {('work', 'work')}",
     "edges by another name": "e = g.edges\ne |= {('jump', 'work')}",
@@ -799,6 +800,7 @@ BOUNDED = {
     "texts put together": "def told(s): return f'{s}' + ', '.join(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "an annotated table": "def told(s):\n    found: dict[str, Any] = {}\n    found['n'] = 1\n    return found\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "a copy that is changed": "def more(s): return {'m': 1}\ndef told(s):\n    s = more(s)\n    s['n'] = 1\n    new = s.copy()\n    new['n'] = 2\n    return new\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "a node that asks its graph": "def told(s, config):\n    print(app, app.name)\n    return {'n': f'{app.get_state(config)}{app}'}\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "a node by its decorator": "@g.add_node\ndef told(s): return {}\ng.add_edge('jump', 'told')",
     "names that are put in": "def chosen(s) -> Command[Literal[*['told'], '__end__']]: ...\ng.add_node('told', work)\ng.add_node('chosen', chosen)\ng.add_edge('jump', 'chosen')",
 }  # fmt: skip

@@ -92,10 +92,6 @@ def add_node(graph: FoundGraph, given: Arguments) -> None:
     if name is None:
         return graph.missed.append((given.place, "the name of a node is no constant"))
     node = _node(action, given, graph, name)
-    named = (value for each in node.functions for value in each.graphs())
-    graphs = {id(value.graph) for value in named if value.graph is not graph}
-    if inside := len(graphs):
-        graph.assumptions[f"{name} calls {inside} graph(s) inside; their steps and passes are not counted here"] = None
     if (destinations := given.take(None, "destinations")) is not None:
         names = iterated(destinations)
         if names is None or not all(text_of(each) is not None for each in names):

@@ -39,7 +39,7 @@ from loopwright.check.values import (
     text_of,
     unknown,
 )
-from loopwright.engine.proof.changes import ANY, SHARED, shared_in
+from loopwright.engine.proof.changes import ANY, LOOKING_METHODS, SHARED, shared_in
 from loopwright.engine.proof.source import COMMAND, SEND, UNKNOWN, Symbol
 from loopwright.engine.proof.syntax import LOOKING, identifier, parameters, positional, yields
 from loopwright.errors import GraphError
@@ -61,9 +61,6 @@ _BEGINNING = frozenset({f"__{name}__" for name in ("call", "enter", "exit", "ini
 
 HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify"})
 """Functions that may be given a builder and do not change it."""
-
-PASSED_THROUGH = frozenset({"RunnableLambda", "partial", "coerce_to_runnable"})
-"""What wraps a function and runs it as it is."""
 
 
 class Calls(ABC):
@@ -153,6 +150,7 @@ class Calls(ABC):
                 return self._unknown(node, given)
             case _:
                 made = self._builtin(getattr(node.func, "id", ""), node, given, frame)
+                owner = unknown(*given.every) if str(getattr(function, "of", "")).startswith("operator.") else owner
                 return owner if made is UNKNOWN and owner and is_unknown(owner) else made
 
     def _unfollowed(self, function: Any, owner: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
@@ -363,7 +361,8 @@ class Calls(ABC):
             return isinstance(held.node, ast.AsyncFunctionDef)
         if last == "partial" and isinstance(held, FunctionValue):
             return _partial(held, given)
-        if last in PASSED_THROUGH and isinstance(held, FunctionValue | InstanceValue | GraphValue):
+        wraps = last in ("RunnableLambda", "partial", "coerce_to_runnable")  # and runs it as it is
+        if wraps and isinstance(held, FunctionValue | InstanceValue | GraphValue):
             return held
         return self._made(name, node, given)
 
@@ -393,10 +392,11 @@ class Calls(ABC):
         fills = fills and (not package or package.partition(".")[0] in sys.stdlib_module_names)
         fills = fills or package.startswith(_FILLING)
         leaves = package or name in _LOOKING
+        own = name not in LOOKING_METHODS and identifier(getattr(node.func, "value", node)) in ("dict", "list", "set")
         for value in (value for value in given.every if not isinstance(value, FunctionValue)):
             for held in () if fills or leaves else (value, *getattr(value, "held", ())):
-                if isinstance(held, list | dict) and not (held and isinstance(node.func, ast.Attribute)):
-                    fill(held)  # it may be there to be filled
+                if isinstance(held, list | dict) and (own or not (held and isinstance(node.func, ast.Attribute))):
+                    fill(held)  # it may be there to be filled, also by list.append(a, b)
             if getattr(value, "method", None):  # of a list, that is handed on
                 _fill_in(value)
             elif fills:

@@ -43,7 +43,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) ->
     run = (tuple(map(_own, each)) for each in (working, noting, deciding, around))
     if (at := (*cycle, id(graph.state), *late.items(), *run)) in read:
         return read[at]
-    working, noting, deciding = (_with_helpers(each, read) for each in (working, noting, deciding))
+    working, noting, deciding = (with_helpers(each, read) for each in (working, noting, deciding))
     # What a router writes into the state is lost; what it does to an object around it stays.
     found = (*_given(working), *_given(deciding, outside=True))
     decides, notes = ({each.node for each in of} for of in (deciding, noting))
@@ -287,7 +287,7 @@ def _last_ways(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) ->
         for call in syntax.calls_in(function.node):
             if isinstance(helper := function.around(call.func), FunctionValue):
                 late.add(helper.node) if call.lineno > last else timely.append(helper)
-    early = {each.node for each in _with_helpers(timely, read)}
+    early = {each.node for each in with_helpers(timely, read)}
     return {at: line for at, line in (dict.fromkeys(late, 0) | found).items() if at not in early}
 
 
@@ -316,7 +316,7 @@ def _may_end(tool: FunctionValue) -> bool:
     return any(isinstance(node, ast.Raise) for node in every(tool.node)) or bool(source.commands_in(tool.helper))
 
 
-def _with_helpers(functions: Iterable[FunctionValue], read: dict[Any, Any]) -> list[FunctionValue]:
+def with_helpers(functions: Iterable[FunctionValue], read: dict[Any, Any]) -> list[FunctionValue]:
     """Functions, and what they call, three calls deep; what each calls is kept in `read`."""
     found = dict[Any, tuple[int, FunctionValue]]()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -165,7 +166,9 @@ def _compared(op: ast.cmpop, left: Any, right: Any) -> Any:
 
 
 def _is_constant(value: Any) -> bool:
-    return value is None or (isinstance(value, str | int | float) and not isinstance(value, Symbol))
+    if isinstance(value, str):  # a text that is no name any more could double until the memory is full
+        return not isinstance(value, Symbol) and len(value) <= MOST_ITEMS
+    return value is None or isinstance(value, int | float)
 
 
 def bind(target: ast.expr, value: Any, frame: Frame, call: Calls) -> None:
@@ -275,10 +278,8 @@ def _comprehended(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.Dict
     return builtin("dict", [made], {}) if isinstance(node, ast.DictComp) else [value for (value,) in made]
 
 
-_BUILTINS_READ: dict[str, Any] = {
-    "dict": dict, "enumerate": enumerate, "len": len, "list": list, "pairwise": pairwise, "range": range,
-    "reversed": reversed, "sorted": sorted, "tuple": tuple, "zip": zip,
-}  # fmt: skip
+_READ: Sequence[Any] = (dict, enumerate, len, list, pairwise, range, reversed, sorted, tuple, zip)
+_BUILTINS_READ: dict[str, Any] = {each.__name__: each for each in _READ}
 
 
 def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -298,13 +299,16 @@ def builtin(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
 
 
 _TEXT_METHODS = frozenset({"capitalize", "format", "join", "lower", "replace", "split", "strip", "title", "upper"})
+_WIDE = re.compile(r"\{[^{}]*:[^{}]*(\{|\d{5})")
+"""A place in a text for a value that may get a huge width."""
 
 
 def of_text(text: str, method: str, given: Sequence[Any]) -> Any:
     """What a method of a text makes of what is known."""
     values = [iterated(value) if isinstance(value, list | tuple) else value for value in given]
     parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
-    if method not in _TEXT_METHODS or not all(map(_is_constant, parts)):
+    known = all(map(_is_constant, (text, *parts))) and not (method == "format" and _WIDE.search(text))
+    if method not in _TEXT_METHODS or not known:
         return UNKNOWN
     with suppress(TypeError, ValueError, LookupError):
         return getattr(text, method)(*values)
@@ -316,7 +320,8 @@ def _sum(op: ast.operator, first: Any, second: Any) -> Any:
     if isinstance(first, int) and isinstance(second, int):
         return _OPERATORS[type(op)](first, second) if second or isinstance(op, ast.Add | ast.Sub) else UNKNOWN
     lists = type(first) is type(second) and isinstance(first, list | tuple)
-    known = None not in (iterated(first), iterated(second)) if lists else None not in (text_of(first), text_of(second))
+    texts = _is_constant(first) and _is_constant(second) and None not in (text_of(first), text_of(second))
+    known = None not in (iterated(first), iterated(second)) if lists else texts
     return first + second if isinstance(op, ast.Add) and known else UNKNOWN
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from loopwright.check.calls import WORK
 from loopwright.check.found import FUNCTIONAL, FoundGraph, Place
 from loopwright.check.project import Project, whole
-from loopwright.check.proving import Finding, Verdict, prove, rings
+from loopwright.check.proving import CALLED_AGAIN, Finding, Verdict, prove, rings
 from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import (
     MAKERS,
@@ -280,8 +280,8 @@ class Checker:
             return None
         known.append((path, graph.owner, seen))
         verdict, findings = proof.verdict(partial=graph.compiled_as is None and graph.owner.name != "")
-        exact = graph.owner.name == "" and path.suffix == ".py" and graph.problem != (graph.place, FUNCTIONAL)
-        more = {"graph-not-read": EXACTLY if exact else ""}
+        exact = not any(each.why.endswith((FUNCTIONAL, CALLED_AGAIN)) for each in findings)
+        more = {"graph-not-read": EXACTLY if graph.owner.name == "" and path.suffix == ".py" and exact else ""}
         kept = [
             replace(finding, place=self._shown(finding.place), why=finding.why + more.get(finding.rule, ""))
             for finding in findings

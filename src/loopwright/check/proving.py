@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from loopwright.check.counters import counter_of
+from loopwright.check.counters import counter_of, with_helpers
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
 from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name, loop_text
 from loopwright.engine.proof.graph import AS_DECLARED, Edge, Topology, reached, refusal_of
@@ -130,6 +130,14 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof], read: dict[Any, 
     cycles += [replace(cycle, suggestion=WHOLE) for cycle in inside[:1]] + inside[1:]
     rests_on = [*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions)]
     unread = [_not_read(*each) for each in base.missed]
+    around = {base, *(each for each, proof in proven.items() if proof.problem)}  # those that are being proven
+    working = {name: with_helpers(node.functions, read) for name, node in base.nodes.items()}
+    calls = {name: [value for each in working[name] for value in each.graphs()] for name in working}
+    counts = {name: len({value.graph for value in called} - around) for name, called in calls.items()}
+    uncounted = "graph(s) inside; their steps and passes are not counted here"
+    rests_on += [f"{name} calls {count} {uncounted}" for name, count in counts.items() if count]
+    again = (name for name in calls if any(value.compiled and value.graph in around for value in calls[name]))
+    unread += (_not_read(base.nodes[name].place, f"node {name!r} {CALLED_AGAIN}") for name in again)
     if graph.origin:  # what bounded() compiles refuses a jump that nobody declared
         rests_on = [text for text in rests_on if text != AS_DECLARED]
     else:
@@ -187,6 +195,7 @@ def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> l
 MOST_INSIDE = 20
 """Of a graph that is a node, no more cycles than these are told: a graph in it may be in it many times."""
 
+CALLED_AGAIN = "calls the graph that it is in; how often, no import tells either"
 BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
 
 WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"

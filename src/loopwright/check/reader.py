@@ -62,15 +62,6 @@ Left: TypeAlias = Literal["return", "raise", "break", "continue"] | None
 """How a row of statements is left before its end; None if it is not."""
 
 
-def _nothing() -> Left:
-    """A branch in which nothing is done."""
-    return None
-
-
-_OWN_DECORATORS = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
-"""Python's own decorators, as `loopwright.check.values.FunctionValue.decorators` keeps them."""
-
-
 class Reader(Calls):
     """Reads the files of a project."""
 
@@ -159,8 +150,8 @@ class Reader(Calls):
             if now not in (None, "raise"):
                 break
             if self._may_have_left and place + 1 < len(statements):
-                rest = partial(self._sequence, statements[place + 1 :], frame, returned)
-                self._either([_nothing, rest], frame)
+                ways = (partial(self._sequence, rest, frame, returned) for rest in ([], statements[place + 1 :]))
+                self._either([*ways], frame)
                 self._may_have_left = True
                 break
         self._may_have_left = self._may_have_left or around
@@ -213,7 +204,7 @@ class Reader(Calls):
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 held = [self._entered(item, frame) for item in items]
                 suppresses = any(isinstance(value, Made) and value.of == "contextlib.suppress" for value in held)
-                caught = [partial(self._caught, body, _nothing, frame, doubted)] if suppresses else []
+                caught = [partial(self._caught, body, reading(), frame, doubted)] if suppresses else []
                 left = self._either([reading(*body), *caught], frame)
                 self._forget_names(doubted, frame)
                 for value in held:
@@ -240,7 +231,7 @@ class Reader(Calls):
                     for case in cases
                     for guards in [[case.guard] if case.guard else []]  # it runs before the body
                 )
-                return self._either([_nothing, *bodies], frame)
+                return self._either([reading(), *bodies], frame)
             case _:
                 return None
 
@@ -263,8 +254,7 @@ class Reader(Calls):
         names = frame.names = {**ends[0][1]}
         for _, found, _ in ends[1:]:
             for name, value in found.items():
-                if (one := names.get(name, UNSET)) is not value:  # most names stand for what they stood for before
-                    names[name] = _either_of(one, value)
+                names[name] = _either_of(names.get(name, UNSET), value)
         for key, (of, name, _) in {key: each for _, _, now in ends for key, each in now.items()}.items():
             values = (now[key][2] if key in now else of.names.get(name, UNSET) for _, _, now in ends)
             self.trail.append((of, name, of.names.get(name, UNSET)))
@@ -291,11 +281,12 @@ class Reader(Calls):
         values = iterated(source) if isinstance(node, ast.For) else None
         around, self._may_have_left = self._may_have_left, False
         ends = {type(inner) for inner in every(node)} & {ast.Break, ast.Return}
+        nothing = partial(self._sequence, [], frame, returned)
 
         def passes(items: Sequence[Any]) -> Left:
             for place, value in enumerate(items):
                 if place and self.hurries:
-                    return self._either([_nothing, any_item], frame)
+                    return self._either([nothing, any_item], frame)
                 self.step(len(node.body))
                 if target is not None:
                     bind(target, value, frame, self)
@@ -304,14 +295,14 @@ class Reader(Calls):
                     return left
                 if self._may_have_left and ends:
                     rest = any_item if len(items) > MOST_NUMBERS else partial(passes, items[place + 1 :])
-                    return self._either([_nothing, rest], frame)
+                    return self._either([nothing, rest], frame)
             return None
 
         def any_item() -> Left:
             self._forget_names([node], frame)
             return passes([part_of(source.held if isinstance(source, Grip) else source)])
 
-        left = self._either([_nothing, any_item], frame) if values is None else passes(values)
+        left = self._either([nothing, any_item], frame) if values is None else passes(values)
         self._may_have_left = around or (self._may_have_left and ast.Return in ends)
         other = None if left == "break" else self._sequence(node.orelse, frame, returned)
         return left if left == "return" or left == "raise" else other
@@ -370,11 +361,12 @@ class Reader(Calls):
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
         """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""
         value: Any = FunctionValue(node, frame, defaults=defaults_in(node, frame, self))
+        own = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
         for decorator in reversed(node.decorator_list):
             known = evaluate(decorator, frame, self)
             called = identifier(decorator)
             known = member(known, "__call__") if isinstance(known, InstanceValue) else known
-            if called in _OWN_DECORATORS and (known is UNKNOWN or known == f"functools.{called}"):
+            if called in own and (known is UNKNOWN or known == f"functools.{called}"):
                 known = called
             if isinstance(known, FunctionValue) and not known.unread:
                 known = self._inline(known, None, [value])

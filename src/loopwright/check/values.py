@@ -28,6 +28,9 @@ PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges", 
 _GIVEN_NOTHING = re.compile(r"\b(ClassVar|KW_ONLY|init=False)\b")
 """What the line of a dataclass's attribute says that is no argument."""
 
+_ASKED = re.compile(r"a?(get|update)_\w+|name")
+"""What is asked of a graph, or told to it, without a run of it."""
+
 PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "MessagesState", "NamedTuple", "Protocol", "TypedDict", "object")
 """Bases that give an object no values of their own."""
 
@@ -170,14 +173,17 @@ class FunctionValue:
         return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
 
     def graphs(self) -> Iterator[GraphValue]:
-        """The graphs that it names."""
-        for part in syntax.every(self.node):
-            if isinstance(part, ast.Name) and part.id not in self.fixed:
-                value = self.frame.settled(part)  # of most names this tells that they are none, and takes less
-                value = self.around(part) if isinstance(value, GraphValue) else value
-            else:
-                value = self.around(part) if isinstance(part, ast.Name | ast.Attribute) else UNKNOWN
-            if isinstance(value, GraphValue):
+        """The graphs that it names, but for those of which it only asks something."""
+        parts: Sequence[Any] = syntax.every(self.node)
+        named = [part for part in parts if isinstance(part, ast.Name | ast.Attribute) and (
+            isinstance(part, ast.Attribute) or part.id in self.fixed
+            or isinstance(self.frame.settled(part), GraphValue)  # of most names, this tells that they are none
+        )]  # fmt: skip
+        own = syntax.bindings(self.node).keys() - rebound_names(self.node) - self.fixed
+        asked = {id(part.value) for part in named if isinstance(part, ast.Attribute) and _ASKED.fullmatch(part.attr)}
+        asked |= {id(each) for part in parts for each in changes.looked_at_in(part)} if named else set()
+        for part in (part for part in named if isinstance(part.ctx, ast.Load) and id(part) not in asked):
+            if getattr(part, "id", "") not in own and isinstance(value := self.around(part), GraphValue):
                 yield value
 
 

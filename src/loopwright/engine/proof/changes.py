@@ -22,14 +22,7 @@ CHANGING = frozenset({"add", "append", "extend", "update", "setdefault", "pop", 
 Asked: TypeAlias = Callable[[str, str], frozenset[str]]
 """What `changes_in` says of a name, of all files together that mention another."""
 
-_STORING = (ast.Attribute, ast.Subscript, ast.Call, ast.ImportFrom)
-"""What may give an attribute a value: see `_stores`."""
-_LOOKERS = (
-    ast.Subscript, ast.Starred, ast.FormattedValue, ast.Attribute, ast.For, ast.comprehension, ast.keyword, ast.Compare,
-    ast.Call, ast.Assign, ast.AnnAssign,
-)  # fmt: skip
-"""What has parts of which nothing but what they hold is used: see `_looked_at`."""
-_LOOKING_METHODS = frozenset({"get", "items", "keys", "values", "index", "count", "copy"})
+LOOKING_METHODS = {"copy", "count", "difference", "fromkeys", "get", "index", "items", "keys", "union", "values"}
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +41,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     kinds = defaultdict[type, list[Any]](list)
     for node, _ in seen:
         kinds[type(node)].append(node)
-    looked_at = {id(part) for kind in _LOOKERS for node in kinds[kind] for part in _looked_at(node)}
+    looked_at = {id(part) for node, _ in seen for part in looked_at_in(node)}
     made = {id(target) for kind in (ast.Assign, ast.AnnAssign) for node in kinds[kind] for target in _made(node)}
     filling = {id(filled(node, CHANGING)) for kind in (ast.Attribute, ast.Subscript) for node in kinds[kind]}
     found = defaultdict[str, set[str]](set, {node.name: set() for node in kinds[ast.ClassDef]})
@@ -60,7 +53,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
             fills = own is None and id(node) in filling
             mark = KEPT if id(node) in made else FILLED if fills else SHARED
             found[name].update(() if id(node) in looked_at else (mark,))
-        for name, base in _stores(node, looked_at, local=own is not None) if isinstance(node, _STORING) else ():
+        for name, base in _stores(node, looked_at, local=own is not None):
             for each in (name, ANY + identifier(base)) if name == ANY else (name,):
                 found[each].add((own or {}).get(getattr(base, "id", ""), ""))
     for marks in found.values():
@@ -77,7 +70,7 @@ def changers_in(tree: ast.AST) -> Mapping[str, frozenset[tuple[ast.AST, str]]]:
     found = defaultdict[str, set[tuple[ast.AST, str]]](set)
     for function, own in (pair for pair in _in_classes(tree) if isinstance(pair[0], FUNCTIONS)):
         nodes = [node for node in every(function) if not isinstance(node, ast.Name | ast.Constant)]
-        looked_at = {id(part) for node in nodes for part in _looked_at(node)}
+        looked_at = {id(part) for node in nodes for part in looked_at_in(node)}
         shared = (node for node in nodes if isinstance(node, ast.Attribute) and id(node) not in looked_at)
         stored = (pair for node in nodes for pair in _stores(node, looked_at, local=True))
         for name, base in (*stored, *((SHARED + node.attr, node.value) for node in shared)):
@@ -168,7 +161,7 @@ def stores(function: ast.AST, name: str) -> int:
 @lru_cache(maxsize=4096)
 def shared_in(function: ast.AST) -> frozenset[str]:
     """The names whose list or table a function may change: itself, or by another function that it hands it to."""
-    left = {id(part) for node in every(function) for part in _looked_at(node)}
+    left = {id(part) for node in every(function) for part in looked_at_in(node)}
     for node in every(function):
         match node:
             case ast.Call(func=ast.Attribute(), args=args, keywords=keywords):
@@ -182,14 +175,14 @@ def shared_in(function: ast.AST) -> frozenset[str]:
     return frozenset(node.id for node in every(function) if isinstance(node, ast.Name) and id(node) not in left)
 
 
-def _looked_at(node: ast.AST) -> list[ast.expr]:
+def looked_at_in(node: ast.AST) -> list[ast.expr]:
     """The parts of an expression or statement of which nothing but what they hold is used."""
     match node:
         case ast.Subscript(value=ast.Call(func=ast.Name(id="globals")) as value, slice=ast.Constant()):
             return [value]
         case ast.Subscript(value=value, ctx=ast.Load()) | ast.Starred(value=value) | ast.FormattedValue(value=value):
             return [value]
-        case ast.Attribute(value=value, attr=name) if name in _LOOKING_METHODS:
+        case ast.Attribute(value=value, attr=name) if name in LOOKING_METHODS:
             return [value]
         case ast.For(iter=value) | ast.comprehension(iter=value) | ast.keyword(arg=None, value=value):
             return [value]

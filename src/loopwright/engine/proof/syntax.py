@@ -119,11 +119,6 @@ def yields(function: ast.AST) -> bool:
 
 # Names
 
-_BINDING = (
-    ast.Name, ast.stmt, ast.comprehension, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping,
-)  # fmt: skip
-"""What may give a name a value: see `_bound`."""
-
 
 @lru_cache(maxsize=4096)
 def bindings(scope: ast.AST) -> Counter[str]:
@@ -133,7 +128,7 @@ def bindings(scope: ast.AST) -> Counter[str]:
         found.update(parameters(scope))
     imported = set[tuple[str, str | None, int, str]]()  # again from the same place, it is the same
     for node in own_nodes(scope):
-        if not isinstance(node, _BINDING):
+        if isinstance(node, ast.expr) and not isinstance(node, ast.Name):
             continue
         for name, count in _bound(node):
             found[name] += count
