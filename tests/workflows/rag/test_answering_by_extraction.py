@@ -44,6 +44,8 @@ PRICES = [
 NOTES = replace(passage("notes", "Wifi password: hunter2\nPrinter: 2nd floor"), heading="Wifi password: hunter2")
 KETTLE = replace(passage("Kettle", "It holds 1.7 litres. It is blue."), heading="How much does the kettle hold?")
 RENT = passage("Lease", "The monthly net rent is EUR 980. The heating is EUR 95. Ruth clears the snow.")
+RESIGNED = passage("Minutes", "Joan Fell and Ilse Brandt resigned, says Devi Anand.")
+FEES = passage("Terms", "## 10. To 10 May\n\n| Days before | Fee |\n|---|---|\n| over 60 | 10 % |\n| under 8 | 90 % |")
 ENGLISH = [HANDBOOK, INJECTED, CURIE]
 LEASE = passage(
     "Mietvertrag",
@@ -152,6 +154,8 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
         ("鲁迅什么时候出生？", CHINESE, "1881年9月25日"), ("鲁迅出生在哪里？", CHINESE, "浙江绍兴"),
         ("भारत की राजधानी क्या है?", [passage("भारत", "भारत की राजधानी नई दिल्ली है।")], "नई दिल्ली"),
         ("How much is the net rent?", [RENT], "EUR 980"), ("Who clears the snow of the lease?", [RENT], "Ruth"),
+        ("What does a crown cost?", [passage("Dentist", "Check-up: 65 pounds\nCrown: 690 pounds")], "690"),
+        ("What is the fee for over 60 days?", [passage("Sea", "Over 60 days at sea: £9, £8, £7, £6, £5, £4."), FEES], "90 % |\n\n[1]"),
         ("What is the wifi password?", [NOTES], "hunter2"), ("Wie hoch ist die Miete?", [LEASE, HANDBOOK], "850"),
     ],
 )  # fmt: skip
@@ -180,6 +184,9 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
         ("Wer ist der Hausmeister?", [LEASE, HANDBOOK]),
         ("Is there severance?", [passage("Rooms", "There are several rooms with printers on the second floor.")]),
         ("How heavy is it? (Marie Curie, physicist, discovered, polonium)", ENGLISH),
+        ("Who is the deputy of Ada King?", [passage("Staff", "The deputy of Ada King has left.")]),
+        ("Was Bo Lind present in March 2024?", [passage("Minutes of May 2024", "Bo Lind was present.")]),
+        ("What is the fee 10 days before?", [FEES]), ("Who leads it? (Joan Fell, Ilse Brandt, resigned)", [RESIGNED]),
     ],
 )  # fmt: skip
 def test_it_is_not_called_an_answer_where_nothing_answers(question: str, evidence: list[Evidence]) -> None:

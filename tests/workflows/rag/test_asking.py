@@ -28,6 +28,7 @@ def test_every_way_to_ask_is_another_one_and_the_first_widen() -> None:
     assert len({normal_form(query) for query in queries}) == len(queries) >= 3
     assert "brooklyn" in queries[0] and "open" in queries[0]
     assert all(len(normal_form(query)) >= len(normal_form(queries[0])) for query in queries[:2])
+    assert widened("Hamlet?", ["Hamlet?"]) is None and widened("", []) is None
 
 
 @pytest.mark.parametrize(
@@ -43,10 +44,8 @@ def test_every_way_to_ask_is_another_one_and_the_first_widen() -> None:
 def test_a_question_of_a_chat_takes_up_what_was_named_only_where_it_refers_to_it(question: str, added: str) -> None:
     turns = ["Who founded Halden?", "Ada King did. [1]", "thank you", "You are welcome."]
     assert standalone_question(question, turns) == standalone_question(question, turns[:2]) == question + added
-
-
-def test_where_no_way_is_left_it_says_so() -> None:
-    assert widened("Hamlet?", ["Hamlet?"]) is None and widened("", []) is None
+    other = [*turns, "And Bern?", "Head: Bo Kern\nDeputy: none"]
+    assert standalone_question("Since when does he lead it?", other) == "Since when does he lead it? (Bern, Bo Kern)"
 
 
 @given(st.text(alphabet="Who what 's of the Ann Lee, in? “»กำลัง谁的中国 1+%(\n", max_size=200), st.text(max_size=40))

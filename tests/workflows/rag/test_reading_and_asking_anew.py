@@ -117,6 +117,8 @@ def test_a_row_is_one_statement_and_a_sign_in_a_path_makes_none() -> None:
     other = replace(row, id="2", document_id="/C#/ink.csv#8", text="Room: 7\nPrinter: LX\nToner: 9")
     both = extract_answer("Which room has a printer with ink toner?", [row, other])
     assert not both.short and both.confidence >= ANSWERED and other.text in both.text
+    twice = extract_answer("Which rooms have the printer HL?", [row, replace(other, text=text.replace("204", "7"))])
+    assert not twice.short and twice.confidence >= ANSWERED
     open_now = [replace(each, text=f"{each.text}\nWorks: no") for each in (row, other)]
     assert extract_answer("Which room has a printer with ink toner that works?", open_now).confidence < ANSWERED
     assert extract_answer("Which room has a printer with ink toner?", [row]).short

@@ -29,7 +29,7 @@ def keys(found: list[ReadDocument]) -> list[str]:
 def test_jsonl_records_with_everything(tmp_path: Path):
     record = {
         "id": "t1", "title": "A talk", "text": f"  {THAI}\n{CHINESE} ", "date": "2024-02-03T10:00:00+01:00",
-        "tags": ["python", "graphs", "python"],
+        "tags": ["python", "graphs", "python"], "vector": [0.25] * 99, "at": {"room": "C2"},
     }  # fmt: skip
     path = make_jsonl(
         tmp_path / "talks.jsonl", [record, {"subject": "A", "relation": "has", "object": 3, "text": "second"}]
@@ -37,12 +37,13 @@ def test_jsonl_records_with_everything(tmp_path: Path):
     (first, second), problems = read(path)
     assert not problems
     assert first.id == f"{path.as_posix()}#t1"
-    assert first.title == "A talk" and first.text == record["text"]
+    assert first.title == "A talk" and first.text == f"{record['text']}\n\ndate: {record['date']}\nat.room: C2"
     assert first.date == datetime.fromisoformat("2024-02-03T10:00:00+01:00")
     assert first.tags == ("python", "graphs")
     canonical = json.dumps(record, sort_keys=True, separators=(",", ":"))
     assert first.digest == hashlib.sha256(canonical.encode()).hexdigest()
-    assert second.id == f"{path.as_posix()}#2" and (second.title, second.text, second.names) == ("2", "second", ())
+    told = "second\n\nsubject: A\nrelation: has\nobject: 3"
+    assert (second.id, second.title, second.text, second.names) == (f"{path.as_posix()}#2", "2", told, ())
     assert second.date == datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
@@ -106,6 +107,7 @@ def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
         ("a.json", b'{"a": 1}\n{"a": 2}\n', "name it .jsonl"),
         ("a.json", b'{"a":' * 150 + b"1" + b"}" * 150, "json_depth"), ("a.csv", b"\n\n", "no header"),
         ("a.csv", b"a,b\n", "no records"), ("a.csv", b"", "empty"), ("a.csv", b"a\x00b", "not text"),
+        ("a.txt", b"\x01\x00\x02\x00\x07\x00" * 10, "NUL bytes"),
         ("a.txt", b" \n\t ", "has no text"), ("a.html", b"<p hidden>x</p><script>y</script>", "has no text"),
         ("a.txt", b"\x7fELF\x00\x00\x01", "is not text"), ("a.txt", b"", "is empty"),
         ("a.xyz", b"text", "'.xyz' is no known kind; known: .csv, .docx"),

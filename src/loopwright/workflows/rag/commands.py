@@ -22,7 +22,7 @@ from loopwright.workflows.files.source import document_id, file_and_key
 if TYPE_CHECKING:
     from loopwright.retrieval.records import Filter
     from loopwright.retrieval.stores.store import KnowledgeStore
-    from loopwright.workflows.rag import Citation, RAGConfig, RagResult, Services
+    from loopwright.workflows.rag import RAGConfig, RagResult, Services
     from loopwright.workflows.rag.sources import IngestReport
 
 app = typer.Typer(
@@ -249,6 +249,8 @@ def _print(result: RagResult, draft: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from loopwright.workflows.rag.nodes.searching import place_of
+
     def faintly(line: str, style: str = "dim") -> None:
         console.print(f"  {line}", style=style, markup=False)
 
@@ -262,7 +264,9 @@ def _print(result: RagResult, draft: str) -> None:
         answer.highlight_words([visible(result.answer.short)] if result.answer.short else [], "bold")
         console.print(answer)
     for citation in result.answer.citations:
-        faintly(f"[{citation.number}] {visible(_place_of(citation))}")
+        page = f", page {citation.page}" if citation.page else ""
+        place = f"{place_of(citation)}{page}  {citation.document_id or citation.evidence_id}".replace("\n", " ")
+        faintly(f"[{citation.number}] {visible(place)}")
         if f"[{citation.number}]" not in answer.plain:  # else it has just been read
             quote = " ".join(visible(citation.quote).split())
             faintly(f'    "{quote[:_QUOTE_SHOWN]}{"..." * (len(quote) > _QUOTE_SHOWN)}"')
@@ -278,14 +282,6 @@ def _print(result: RagResult, draft: str) -> None:
 def _status(result: RagResult) -> str:
     words = {"best_effort": "best effort", "abstained": "no answer in the documents"}
     return "; ".join([words.get(result.status, result.status), *stops_said(result.stop_reason)])
-
-
-def _place_of(citation: Citation) -> str:
-    """Where a citation stands, in words: title, heading, page and file."""
-    headings = [part for part in citation.heading.split(" > ") if part and part != citation.title]
-    heading = "".join(f" > {part}" for part in headings)
-    page = f", page {citation.page}" if citation.page else ""
-    return f"{citation.title}{heading}{page}  {citation.document_id or citation.evidence_id}".replace("\n", " ")
 
 
 @app.command()

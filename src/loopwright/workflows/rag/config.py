@@ -37,10 +37,6 @@ class PassagesByComplexity(Section):
     comparison: PositiveInt = 8
     """Where several things are looked up and compared."""
 
-    def of(self, complexity: Complexity) -> int:
-        """The number for one kind of question."""
-        return getattr(self, complexity.value)
-
 
 class LimitsSection(Section):
     """How often the loops go round in one run; ``langgraph.max_iterations`` is the ceiling of transformations."""

@@ -123,6 +123,10 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
             done = end
         else:
             left_out.append(text)
+    if kept and draft.endswith(" …") and not kept[-1].text.endswith("…"):
+        # The sentence within which a model was cut off says nothing yet.
+        left_out = [each for each in left_out if not draft.endswith(each)]
+        whole += " …"
     silent = not kept and (not left_out or bool(_NO_ANSWER.fullmatch(fold(left_out[-1]))))
     return Answer(
         text=_NOT_BORNE_OUT if not kept and not silent else left_out[-1] if left_out and silent else whole.strip(),

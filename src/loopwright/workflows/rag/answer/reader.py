@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from loopwright.retrieval.text import STOP_WORDS, UNSPACED, fold, stem, terms
 from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.answer.citations import NOT, CitationList, is_row, marked
 from loopwright.workflows.rag.answer.units import Unit, has_cells, plain_text, shown, units_of
-from loopwright.workflows.rag.question.forms import Asked, asked_words, kinds_in, lexicon_of, said_by_length, wanted
+from loopwright.workflows.rag.question.forms import Asked, kinds_in, lexicon_of, other_figures, said_by_length, sought
 from loopwright.workflows.rag.question.words import complexity_of, informative_terms, subjects, terms_of
 from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
@@ -116,8 +117,7 @@ def extract_answer(
     lexicon = lexicon or lexicon_of(evidence)
     # A passage that the reranker cannot score is as bad as can be; infinite numbers have no differences.
     logits = logits and np.nan_to_num(np.clip(logits, -_MOST_LOGIT, _MOST_LOGIT), nan=-_MOST_LOGIT).tolist()
-    words = asked_words(question, lexicon)
-    words = {**words, **wanted(question)} if words else {}
+    words = sought(question, lexicon)
     order, gains = _ranked(words, evidence, lexicon, logits)
     groups = _composed(words, evidence, order, gains)
     quotes = [group[0] for group in groups]
@@ -128,12 +128,12 @@ def extract_answer(
         confidence = trust * _confidence(_signs(question, words, quotes[0], lexicon), best)
     # A number that only another file holds is that of something else, but for what is compared. Such quotes may fit.
     compares = complexity_of(question) is Complexity.COMPARISON
-    counted = quotes if compares else quotes[:1]
-    numbers = (term for term in words if any(map(str.isdigit, term)))
-    same = any(_names_no_row(words, quote, evidence) for quote in quotes[:1])
-    apart = any(_is_beside(question, words, quote) for quote in quotes[:1])
-    apart = apart or (same and not _asks_all(words, groups[0], evidence))
-    if apart or any(all(term not in quote.holds for quote in counted) for term in numbers):
+    said_of = _said_of_names(question, words, lexicon).intersection(informative_terms(question))
+    apart = _is_beside(question, words, quotes if compares else quotes[:1], said_of)
+    # What all rows have, as words in the names of columns, tells none from another.
+    rows = [_quote(words, of) for of in evidence if quotes and is_row(of) and _file(of) == _file(quotes[0].evidence)]
+    alike = [row for row in rows if row.holds >= quotes[0].holds]
+    if confidence >= ANSWERED and (apart or (1 < len(rows) == len(alike) and not _asks_all(words, groups[0], rows))):
         confidence *= ANSWERED
     abstained = not quotes or confidence < FITS
     listed = CitationList()
@@ -156,7 +156,7 @@ def extract_answer(
         text = f"The documents may not answer this question. What comes nearest:\n\n{text}"
     return Answer(
         text=text,
-        short=_short(words, [quote for group in groups for quote in group]) if sure and not same else "",
+        short=_short(words, [quote for group in groups for quote in group], said_of) if sure and len(alike) < 2 else "",
         sentences=() if abstained else tuple(each for part in said for each in part),
         citations=tuple(listed.citations),
         abstained=abstained,
@@ -164,26 +164,16 @@ def extract_answer(
     )
 
 
-def _is_beside(question: str, words: Mapping[str, Asked], quote: _Quote) -> bool:
-    """Whether a quote has nothing of the kind that is asked for, as a sum, nor one of the words that say most."""
-    lacks = words.keys() - quote.holds
-    said = {term: words[term].weight for term in informative_terms(question) if term in words}
-    most = max(said.values(), default=0.0)
-    return not lacks.isdisjoint(_PLAIN) and any(said.get(term, 0.0) > most / 2 for term in lacks)
+def _is_beside(question: str, words: Mapping[str, Asked], quotes: Sequence[_Quote], said_of: set[str]) -> bool:
+    """Whether quotes lack a figure that is asked, the sum or date and the word for it, or all that is said of names."""
+    lacks = words.keys() - set[str]().union(*(of.holds for of in quotes)) - _PLAIN
+    asks = (any(map(str.isdigit, term)) or not _PLAIN.isdisjoint(words[term].forms) for term in lacks)
+    told = [[of.evidence.title, of.evidence.heading, *(unit.above for unit in of.units), of.text] for of in quotes]
+    return any(asks) or (bool(said_of) and said_of <= lacks) or bool(other_figures(question, "\n".join(chain(*told))))
 
 
-def _names_no_row(words: Mapping[str, Asked], quote: _Quote, evidence: Sequence[Evidence]) -> bool:
-    """Whether a row has words of the question in the names of its columns alone, which the others have too."""
-    row = quote.evidence
-    others = [each.title for each in evidence if is_row(each) and each.id != row.id and _file(each) == _file(row)]
-    told = [line.partition(": ")[2] or line for line in row.text.splitlines()]
-    told += [row.title] * (row.title not in others)
-    return is_row(row) and bool(others) and not held_of(words, terms_of(" ".join(told)))
-
-
-def _asks_all(words: Mapping[str, Asked], group: Sequence[_Quote], evidence: Sequence[Evidence]) -> bool:
+def _asks_all(words: Mapping[str, Asked], group: Sequence[_Quote], rows: Sequence[_Quote]) -> bool:
     """Whether all rows of a small table are quoted, and have all of the question, and not as what is so or not."""
-    rows = [each for each in evidence if _file(each) == _file(group[0].evidence)]
     cells = {fold(line.rpartition(": ")[2]) for row in rows for line in row.text.splitlines()}
     return len(rows) == len(group) and words.keys() - STOP_WORDS <= group[0].holds and cells.isdisjoint(_YES_NO)
 
@@ -310,7 +300,7 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     What stands in the headings counts as one more mention, however often it stands there: all passages of a document
     have its title, so that it tells documents apart and not what is said in them.
     """
-    texts = [[*terms_of(each.text), *kinds_in(each.text)] for each in passages]
+    texts = [[*terms_of(each.text), *kinds_in(each.text, words)] for each in passages]
     above = [{*terms_of(f"{each.title} {each.heading}")} for each in passages]
     code = [Counter(term for part in _beside_text(each) for term in terms(part)) for each in passages]
     counted = [
@@ -319,9 +309,11 @@ def _weights(words: Mapping[str, Asked], passages: Sequence[Evidence], lexicon: 
     ]
     lengths = np.array([len(text) for text in texts], np.float32)
     total = np.zeros(len(passages), np.float32)
-    for asked in words.values():
-        counts = np.array([[count.get(form, 0) for count in counted] for form in asked.forms], np.float32)
-        sure = np.array([*asked.forms.values()], np.float32)[:, None]
+    for term, asked in words.items():
+        # The kind that "cost" may stand for weighs as what is asked for already.
+        forms = {form: sure for form, sure in asked.forms.items() if form[0] != "<" or term[0] == "<"}
+        counts = np.array([[count.get(form, 0) for count in counted] for form in forms], np.float32)
+        sure = np.array([*forms.values()], np.float32)[:, None]
         total += asked.weight * (sure * lexicon.saturation(counts, lengths)).max(axis=0)
     return total.tolist()
 
@@ -355,7 +347,7 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
         level = _level(here) if unit.leads else 7 if alone else 8
         trail = {at: line for at, line in trail.items() if at < level} | ({level: here} if unit.leads else {})
     found = [
-        {*terms_of(f"{unit.above} {lead} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end])}
+        {*terms_of(f"{unit.above} {lead} {text[unit.start : unit.end]}"), *kinds_in(text[unit.start : unit.end], words)}
         for unit, lead in zip(units, before, strict=True)
     ]
     above = {*terms_of(f"{passage.title} {passage.heading}")}
@@ -399,12 +391,12 @@ def share_of(words: Mapping[str, Asked], held: Collection[str]) -> float:
     return sum(words[term].weight for term in held) / (sum(asked.weight for asked in words.values()) or 1.0)
 
 
-def _short(words: Mapping[str, Asked], quotes: Sequence[_Quote]) -> str:
+def _short(words: Mapping[str, Asked], quotes: Sequence[_Quote], said_of: set[str]) -> str:
     """What decides of the first quote; nothing where one with as much of what is asked to be so says the opposite.
 
     What says no of more than is asked leaves that open, as "Dogs are not allowed in the kitchen" for all other rooms.
     """
-    short, *others = (_decisive(words, quote) for quote in quotes if quote.holds >= quotes[0].holds)
+    short, *others = (_decisive(words, quote, said_of) for quote in quotes if quote.holds >= quotes[0].holds)
     forms = {form for asked in words.values() for form in asked.forms}
     yes = {other for other in others if other and not _says_no(other)}
     no = {other for other in {*others} - yes if forms.issuperset(informative_terms(NOT.sub(" ", fold(other))))} - {""}
@@ -415,7 +407,7 @@ def _says_no(text: str) -> bool:
     return bool(NOT.search(fold(text)))
 
 
-def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
+def _decisive(words: Mapping[str, Asked], quote: _Quote, said_of: set[str]) -> str:
     """The unit of what is quoted with the most of the question's weight, most of all of what the headings do not say.
 
     One that says no more than the question and the headings is none, unless there is no other; nor is one without what
@@ -426,12 +418,12 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
     # Of a few passages even the common words are rare, and decide nothing.
     words = {term: asked for term, asked in words.items() if term not in STOP_WORDS} or words
     texts = [quote.evidence.text[unit.start : unit.end] for unit in quote.units]
-    own = [{*terms_of(text), *kinds_in(text)} for text in texts]
+    own = [{*terms_of(text), *kinds_in(text, words)} for text in texts]
     levels = [_level(text) if unit.leads else 9 for unit, text in zip(quote.units, texts, strict=True)]
     above = quote.above.union(*(found for found, level in zip(own, levels, strict=True) if level < 7))
     said, total = _closeness(words, above), sum(asked.weight for asked in words.values())
-    asked_for, kinds = _PLAIN & words.keys(), {term for term in words if term.startswith("<")}
-    own_words = [held_of(words, found) - kinds for found in quote.found]
+    asked_for, kinds = _PLAIN & words.keys(), {term for term in words if term[0] == "<"}
+    own_words = [held_of(words, [term for term in found if term[0] != "<"]) for found in quote.found]
     over = held_of(words, above)
     headed = words.keys() - kinds <= over
 
@@ -460,9 +452,10 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote) -> str:
         both = sorted([*near, n])
         apart = "\n\n" in quote.evidence.text[quote.units[both[0]].start : quote.units[both[-1]].end]
         near = both if new and not apart and _says_no(texts[n]) else near
-    # What only looks like what is asked for may be that of anything.
+    # What only looks like what is asked for, or has no word of what is said of a name, may be that of anything.
     held = held_of(words, set[str]().union(*(quote.found[n] for n in near)))
-    if kinds and not headed and not held - kinds - (frozenset() if kinds <= held else over):
+    shared = frozenset[str]().union(*(own_words[n] for n in near))
+    if not headed and (shared if kinds <= held else shared - over).isdisjoint(said_of or shared):
         return ""
     short = quote.evidence.text[quote.units[near[0]].start : quote.units[near[-1]].end]
     if len(near) > 1 and (near[-1] - near[0] >= len(near) or len(short) > _DECIDES):
@@ -484,19 +477,23 @@ def _signs(question: str, words: Mapping[str, Asked], first: _Quote, lexicon: Le
     quote, or the whole of a row, holds under its headings: of "how old is Ada King" a sentence with the name alone
     says nothing. How many and how rare words the quote holds in all.
     """
-    # Neither pieces of two or three characters are names, nor single words in German, whose nouns all have a capital.
-    names = [] if UNSPACED.search(question) else subjects(question)
-    alone = not said_by_length(question, lexicon)
-    named = {term for name in names if alone or " " in name for term in terms(name)}
     weights = {term: asked.weight for term, asked in words.items()}
-    said = {term: weight for term, weight in weights.items() if term not in named}
+    said = {term: weights[term] for term in _said_of_names(question, words, lexicon)}
     parts = [set[str]().union(*first.found)] if is_row(first.evidence) else first.found
     sentences = [_closeness(words, found | first.above) for found in parts]
     rarities = {term: asked.rarity for term, asked in words.items()}
     return [
-        max(min(_sum(of, held) / (sum(of.values()) or 1.0) for of in (weights, said or weights)) for held in sentences),
+        max(min(_sum(of, held) / (sum(of.values()) or 1.0) for of in (weights, said)) for held in sentences),
         min(1.0, _sum(rarities, _closeness(words, first.above.union(*first.found))) / _MOST_RARITY),
     ]
+
+
+def _said_of_names(question: str, words: Mapping[str, Asked], lexicon: Lexicon) -> set[str]:
+    """The words of a question that are not of what it names; all where it has no others."""
+    # Neither pieces of two or three characters are names, nor single words in German, whose nouns all have a capital.
+    names = [] if UNSPACED.search(question) else subjects(question)
+    alone = not said_by_length(question, lexicon)
+    return words.keys() - {term for name in names if alone or " " in name for term in terms(name)} or {*words}
 
 
 def _closeness(words: Mapping[str, Asked], found: Collection[str]) -> dict[str, float]:

@@ -12,8 +12,8 @@ _THAI_LENGTH = 60
 FULL_LINE, _SURELY_FULL = 50, 80
 # What says whether a sentence ends lies near: with all of a long text at each line it would take quadratic time.
 _AROUND = 200
-ITEM = re.compile(r"(?:[-*•]|\d+[.)]) ")
-_NUMBERED = re.compile(r"(?:^|\n)[ \t]*\d{1,3}$")
+ITEM = re.compile(r"(?:[-*•]|\d+[.)]|[\w.-]+:) ")  # or a field, as "room: C2"
+_NUMBERED = re.compile(r"(?:^|\n)[ \t]*(?:#{1,6} )?\d{1,3}$")
 _BREAK = re.compile(rf"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[!?{STOPS}]++(?!\[)[」』”’）)]*|[{STOPS}]|\n\s*\n|\n")
 # "am 3. Mai 2024".
 _DAY = re.compile(r"(?<!\d)\d\d?$")

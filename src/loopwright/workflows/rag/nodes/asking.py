@@ -14,16 +14,13 @@ from loopwright.workflows.rag.question.rewriting import Step, widened
 from loopwright.workflows.rag.question.routing import direct_answer as answer_directly
 from loopwright.workflows.rag.question.routing import route_of, web_query
 from loopwright.workflows.rag.question.standalone import standalone_question
-from loopwright.workflows.rag.question.words import IN_PARENTHESES, complexity_of
+from loopwright.workflows.rag.question.words import complexity_of
 from loopwright.workflows.rag.reasons import asked_of, retries, unique, why_transformed
 from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 
 logger = logging.getLogger("loopwright.rag")
-
-_INHERITED = 8
-"""Names that a question takes over from those before it on a thread."""
 
 
 class Reading(BaseModel):
@@ -37,14 +34,6 @@ class Reading(BaseModel):
     """How many steps it needs."""
 
 
-def _before(state: GraphState) -> list[str]:
-    """The question and answer before this one where it is the next on a thread."""
-    asked, told = state.get("standalone"), state.get("generation")
-    if asked and (inherited := IN_PARENTHESES.search(asked)):  # which grows with each turn
-        asked = f"{asked[: inherited.start()]}({', '.join(inherited[1].split(', ')[:_INHERITED])})"
-    return [asked, told.text] if asked and told else []
-
-
 async def route_question(state: GraphState, services: Services) -> dict[str, Any]:
     """Read the question: make it stand alone, decide where it goes first and how many steps it needs.
 
@@ -53,7 +42,8 @@ async def route_question(state: GraphState, services: Services) -> dict[str, Any
     Reads ``question``, ``history`` and ``max_retry_count``; writes ``standalone``, ``route``, ``complexity``,
     ``query``, ``retry_limit``, and everything that a run gathers, empty.
     """
-    question, history = state["question"], state.get("history") or _before(state)
+    question, asked, told = state["question"], state.get("standalone"), state.get("generation")
+    history = state.get("history") or ([asked, told.text] if asked and told else [])  # the turn before on a thread
     standalone = standalone_question(question, history)
     route: Route = route_of(question, history)
     complexity = complexity_of(standalone)

@@ -9,7 +9,7 @@ from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import quote_untrusted, untrusted_line
 from loopwright.workflows.rag.question.words import unique
 from loopwright.workflows.rag.reasons import asked_of
-from loopwright.workflows.rag.schemas import Complexity
+from loopwright.workflows.rag.schemas import Citation, Complexity
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState
 
@@ -31,7 +31,7 @@ async def knowledge_graph_retrieval(state: GraphState, services: Services) -> di
         StoreError: If the store cannot be read.
     """
     query = state.get("query") or state["question"]
-    k = services.config.rag.retrieval.k.of(state.get("complexity") or Complexity.ONE_HOP)
+    k: int = getattr(services.config.rag.retrieval.k, state.get("complexity") or Complexity.ONE_HOP)
     if services.chat("nodes_and_edges_grading") is None:
         k = max(k, _READ)
     found = await asyncio.to_thread(lambda: services.retriever.retrieve(query, k, where=state.get("where")))
@@ -71,7 +71,7 @@ def numbered(evidence: Sequence[Evidence]) -> str:
     return quote_untrusted("\n".join(lines), source="the passages found") if lines else "none"
 
 
-def place_of(found: Evidence) -> str:
+def place_of(found: Evidence | Citation) -> str:
     """Title and headings: what a price is of, and the header of a row, may stand nowhere else."""
     return " > ".join(unique(filter(None, [found.title, *found.heading.split(" > ")])))
 

@@ -55,15 +55,16 @@ _KINDS = {
         rf"[A-Z]{_LETTERS}+ (?:[a-z]{{1,3}} )?[A-Z]{_LETTERS}+",
     ),
     "<date>": (
-        rf"when(?= {_VERB}\b|\W*$)|(?:know|say) when"
-        r"|(?:what|which) (?:date|day|month|year|time)s?|date of|how soon|wann|quand|quelle heure|cu[aá]ndo|qué hora",
+        rf"when(?= {_VERB}\b|\W*$)|(?:know|say) when|how soon"
+        r"|(?:what|which) (date|day|month|year|time)s?|(date) of|wann|quand|quelle (heure)|cu[aá]ndo|qué (hora)",
         rf"(?i:\b(?:{_DAY}|\d\d?(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d|(?:1[5-9]|20)\d\d\b|\d\d?[./]\d\d?[./]\d\d"
         r"|\d\d?:\d\d\b|\d\d? (?:uhr|h \d\d)\b|\d ?[ap]\.?m\b))",
     ),
     "<sum>": (
-        rf"how much(?= (?:money|{_VERB})\b|\W*$)|what (?:do|does|did) .*(?:cost|charge|pay)"
-        r"|wie ?viel (?:ist|sind|beträgt|macht)|combien (?:est|fait|ça)|cu[aá]nto (?:es|son)"
-        r"|(?:wie ?viel|combien|cu[aá]nto)\b.*\b(?:kost|zahl|co[uû]t|paie|paye|pag|cuesta|vale)\w*",
+        rf"(?:what (?:do|does|did)|how much {_VERB})\b.*\b(costs?|charged?|pay|paid)"
+        rf"|what (?:is|are|was|were) the (?:\w+ )?(price|cost|fee|charge)s?|how much(?= (?:money|{_VERB})\b|\W*$)"
+        r"|(?:wie ?viel|combien|cu[aá]nto)\b.*\b((?:kost|zahl|co[uû]t|paie|paye|pag|cuesta|vale)\w*)"
+        r"|wie ?viel (?:ist|sind|beträgt|macht)|combien (?:est|fait|ça)|cu[aá]nto (?:es|son)",
         rf"(?:[£$€¥฿₠-⃀]|(?<![^\W_]){_CURRENCY})\W{{0,3}}\d"
         rf"|\d(?:[.,][-–]+)?\s?(?:[%£$€¥฿₠-⃀]|{_CURRENCY}(?![^\W_])|(?i:per ?cent\b))",
     ),
@@ -128,18 +129,33 @@ def said_by_length(question: str, lexicon: Lexicon) -> Mapping[str, float]:
     return told if len(foreign) > len(STOP_WORDS & words - foreign) else {}
 
 
-def wanted(question: str) -> dict[str, Asked]:
-    """The kinds of things that a question asks for, as if they were words of it; of "how many sheds" counted sheds."""
-    forms = {kind: {kind} for kind, (asking, _) in _KINDS.items() if re.search(rf"(?i:\b(?:{asking})\b)", question)}
+def sought(question: str, lexicon: Lexicon) -> dict[str, Asked]:
+    """A question's words, and the kinds of things that it asks for as if they were some; its "cost" means any sum."""
+    found = dict(words := asked_words(question, lexicon))
+    for kind, (asking, _) in _KINDS.items():
+        if match := re.search(rf"(?i:\b(?:{asking})\b)", question):
+            for term in words.keys() & terms(" ".join(filter(None, match.groups()))):
+                found[term] = replace(words[term], forms={**words[term].forms, kind: 1.0})
+            found[kind] = Asked(_WANTED, {kind: 1.0}, rarity=0.0)
     if (many := _HOW_MANY.search(question)) and (counted := _counted(many.groups())):
-        forms["<counted>"] = counted
-    return {kind: Asked(_WANTED, dict.fromkeys(of, 1.0), rarity=0.0) for kind, of in forms.items()}
+        found["<counted>"] = Asked(_WANTED, dict.fromkeys(counted, 1.0), rarity=0.0)
+    return found if words else {}
 
 
-def kinds_in(text: str) -> set[str]:
-    """The kinds of things that a text holds."""
-    kinds = {kind for kind, (_, looks) in _KINDS.items() if re.search(looks, text)}
+def kinds_in(text: str, asked: Collection[str] = ()) -> set[str]:
+    """The kinds of things that a text holds; what is asked of, and so only a part of what is asked, is none."""
+    own = {term for term in asked if term[0] != "<"} - STOP_WORDS
+    kinds = {kind for kind, (_, looks) in _KINDS.items() for m in re.finditer(looks, text) if not own > {*terms(m[0])}}
     return kinds.union(*map(_counted, _COUNTED.findall(text)))
+
+
+def other_figures(question: str, text: str) -> set[str]:
+    """What a question counts, as "10 days", and its months, which a text has not, or as a sum, a day or an item."""
+    sums = rf"(?<![\d.,])[\d.,]*(?:{_KINDS['<sum>'][1]})\d*"
+    places = rf"(?m:^\W*\d+[.)] )|\b\d\d?\.?(?= (?i:{_MONTH}))"
+    figures = rf"(?<![^\W_])\d+(?= (?!(?i:{_MONTH})){_LETTERS}{{3}})|(?i:\b{_MONTH}(?= \d)|(?<=\d ){_MONTH})"
+    asked = " ".join(re.findall(figures, re.sub(sums, " ", question)))
+    return {*terms(asked)}.difference(terms(re.sub(f"{sums}|{places}", " ", text)))
 
 
 def _counted(words: tuple[str, ...]) -> set[str]:

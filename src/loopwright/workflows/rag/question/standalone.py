@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from loopwright.retrieval.text import fold, terms
 from loopwright.workflows.rag.question.routing import route_of
-from loopwright.workflows.rag.question.words import keywords, names, unique
+from loopwright.workflows.rag.question.words import IN_PARENTHESES, keywords, names, unique
 
 _MARKS = re.compile(r"\s*\[\d+(?:, ?\d+)*\]")
 # By "and" (which is found), or by a pronoun.
@@ -23,6 +23,7 @@ _POINTS_NOWHERE = re.compile(
 _OF_IT = re.compile(r"\w+(?: about)? (?:the|der|die|das|le|la|el|since|seit|depuis|desde)\b", re.IGNORECASE)
 _FEW = 2
 _MOST_NAMES = 2
+_MOST_ADDED = 8
 
 
 def standalone_question(question: str, history: Sequence[str]) -> str:
@@ -38,7 +39,7 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
         The question as it can be searched; unchanged where it stands alone, or where the history names nothing.
     """
     text = " ".join(question.split())
-    turns = [" ".join(_MARKS.sub("", turn).split()) for turn in history if turn.strip()]
+    turns = [_MARKS.sub("", turn).strip() for turn in history if turn.strip()]
     while len(turns) > 1 and route_of(turns[-2]) == "direct_answer":  # "thank you" is no subject
         del turns[-2:]
     own = {fold(word) for word in keywords(text)}
@@ -47,10 +48,13 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
     if not turns or not text or alone:
         return question
     asked, *said = turns[-2:]
-    # What the question before left unsaid is meant here too.
+    # What the question before left unsaid is meant here too, but for other names than its own.
     asked = standalone_question(asked, turns[-12:-2])
+    unsaid = [each for inner in IN_PARENTHESES.findall(asked) for each in inner.split(", ")]
+    named = names(asked := IN_PARENTHESES.sub("", asked))
+    unsaid = [each for each in unsaid if not named or (any(refers) and each[:1].islower())]
     # Of an answer only full names: a quote has more capitals than names.
     meant = "" in refers or not own or _OF_IT.match(text)
     told = [name for turn in said if meant for name in names(turn[:300]) if " " in name][:_MOST_NAMES]
-    added = [name for name in unique([*names(asked), *keywords(asked), *told]) if fold(name) not in own]
+    added = [name for name in unique([*named, *keywords(asked), *told, *unsaid]) if fold(name) not in own][:_MOST_ADDED]
     return f"{text} ({', '.join(added)})" if added else question

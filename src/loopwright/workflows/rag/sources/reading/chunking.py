@@ -44,12 +44,6 @@ def words_in(text: str) -> int:
     return max(least, spaced + ceil(han / _HAN_PER_WORD) + ceil(syllabic / _SYLLABIC_PER_WORD))
 
 
-def sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """The sentences and lines between two places, without white space around them."""
-    for left, right in sentence_spans(text[start:end]):
-        yield from _between(text, start + left, start + right, _LINE_END)
-
-
 def pieces(text: str, start: int, end: int, size: int) -> Iterator[Span]:
     """What lies between two places in pieces of at most ``size`` words, cut between words where there are spaces."""
     begun = last = start
@@ -198,8 +192,9 @@ def _units(text: str, section: Section, size: int) -> Iterator[Span]:
         if words <= size or (words <= size * _CODE and _FENCE.search(text[slice(*paragraph)])):
             yield paragraph
             continue
-        for sentence in sentences(text, *paragraph):
-            if words_in(text[slice(*sentence)]) <= size:
-                yield sentence
+        spans = ((paragraph[0] + left, paragraph[0] + right) for left, right in sentence_spans(text[slice(*paragraph)]))
+        for line in (line for span in spans for line in _between(text, *span, _LINE_END)):
+            if words_in(text[slice(*line)]) <= size:
+                yield line
             else:
-                yield from pieces(text, *sentence, size)
+                yield from pieces(text, *line, size)

@@ -64,9 +64,9 @@ def unusable_date(value: object) -> str:
 def _documents(source: Source, values: Iterable[tuple[object, object]], rows: bool = False) -> Iterator[ReadDocument]:
     """The documents of a file's records, one after the other; one that is broken or comes again is told and left out.
 
-    A record with ``text`` is that text; of the other fields ``id``, ``title`` (or ``name``), ``date`` and ``tags`` are
-    read; of the ``rows`` of a table the rest is added to the text. A record without ``text`` but with ``subject``,
-    ``relation`` and ``object`` is a triple. Any other record becomes one line "name: value" for each field.
+    A record with ``text`` is that text, with a line "name: value" below it for each other field but ``title`` (or
+    ``name``) and ``tags``, of those of JSON if it is short. A record without ``text`` but with ``subject``,
+    ``relation`` and ``object`` is a triple. Any other record becomes such a line for each field.
     """
     seen: set[str] = set()
     empty = True
@@ -103,9 +103,11 @@ def _document(source: Source, number: str, value: object, rows: bool) -> ReadDoc
         title, headings = title or ("" if "id" in fields else file), (file, *filter(None, [number.rpartition(".")[0]]))
     elif not isinstance(text, str):
         raise source.error(f"its text is a {type(text).__name__}, not a string", key=key)
-    elif rows:
-        # "Date;Text;Amount" is a bank statement: the column of that name is a part of what its row says.
-        rest = {name: inner for name, inner in fields.items() if name not in _OF_TEXT}
+    else:
+        # "Date;Text;Amount" is a bank statement: its text is a part of what it says. A vector, and HTML, say no more.
+        kept = {name: inner for name, inner in fields.items() if name != "id" and not _is_list_of_objects(inner)}
+        short = {name for name, inner in kept.items() if len("\n".join(_lines(inner))) <= _SHOWN}
+        rest = {name: inner for name, inner in fields.items() if name not in _OF_TEXT and (rows or name in short)}
         text = "\n\n".join(filter(None, [text, "\n".join(_lines(rest))]))
     date = source.date(fields.get("date"))
     # Without a text field the date stands in the lines, whatever its form, so nothing is lost.
