@@ -51,7 +51,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("text", "slot", "values"),
     [
-        ("what is on tomorrow?", "day", (SUNDAY,)),
+        ("what was on last night at midnight?", "day", ("2027-04-16",)),
         ("I leave at 3 on Sunday, so nothing after that. What radio is there that day?", "day", (SUNDAY,)),
         ("my train leaves at 4 on Sunday so what about radio can I hear before", "end", (None, 960)),
         ("what will I miss if I leave at 3?", "start", (900, None)),
@@ -93,7 +93,7 @@ def barred(question: Question, slot: Slot) -> list[tuple[object, ...]]:
         ("which keynotes are there?", "type", ("keynote",)), ("is amara diallo on?", "person", ("Amara Diallo",)),
         ("when does Amara Dialo speak?", "person", ("Amara Diallo",)),
         ("is Amara up more than once?", "person", ("Amara Diallo",)),
-        ("what is on in the Great Hall?", "room", ("Great Hall (R.0.10)",)),
+        ("what is on at the quay?", "room", ("Customs Quay",)),
         ("what is on in C.3.20?", "room", ("C.3.20 (Attic)",)),
         ("is “Bread from old wheat, too” the same as “Bread from old wheat”?", "record", ("sessions:1161",)),
     ],
@@ -170,7 +170,7 @@ def services_for(garden: bool) -> Services:
         ("where is the Bar?", {"After-party"}), ("who is Ana Reis?", "Ana Reis has"), ("Next", {"Opening Ceremony"}),
         ("compare the two openings", {"Opening Ceremony", "Opening the flour"}),
         ("do the workshops overlap?", {"A workshop of rye", "Workshop: oats"}), ("do the tutorials overlap?", set[str]()), ("Which talks overlap in the morning?", {"Scaling Postgres", "A tour of C++"}),
-        ("Plan my day without overlaps", "I make no plan: what I list may overlap."), ("which rooms are there?", "The rooms are: Bar, Foyer, Hall A, Hall B."),
+        ("Plan my day without overlaps", "I make no plan: what I list may overlap."), ("which rooms are there?", "The rooms are: Bar, Foyer, Hall A, Hall B."), ("which venues are there?", "The rooms are: Bar, Foyer, Hall A, Hall B."),
         ("Which rooms are free at 10:40?", "without a session (at 10:40) are: Bar, Foyer."), ("how many rooms are free at 10:40?", "There are 2 rooms without a session"),
         ("any free rooms between 11:00 and 12:00?", "11:00 and 12:00) are: Bar, Foyer, Hall A."), ("which rooms are empty now?", "(today, now) are: Bar, Hall A, Hall B."),
         ("which rooms are free all day?", "no rooms without a session."), ("which rooms are available?", "The rooms are: Bar, Foyer, Hall A, Hall B."),
@@ -181,7 +181,7 @@ def services_for(garden: bool) -> Services:
         ("What is the last talk before lunch on Saturday?", {"Panel"}), ("first talk after the lunch on Sunday", {"Sunday ponds"}),
         ("what is on between lunch and 15:00 on Saturday?", {"Worms"}), ("And how long until lunch?", {"Lunch", "Sunday lunch"}), ("last talk before the panel", {"Bees"}), ("how many talks are there after the panel?", {"Lunch", "Worms"}),
         ("Was läuft am Samstag im Kleinen Saal?", {"Bees"}), ("Was läuft am Sonntag nicht im Großen Saal oder im Saal 1?", {"Sunday lunch"}), ("what is on on 5/5/2024 at 11:00?", {"Sunday roses"}),
-        ("Was läuft um halb 1 am Samstag?", {"Panel"}), ("Was läuft um halb eins am Samstag?", {"Panel"}), ("Was läuft um 14 Uhr 30 am Samstag?", {"Worms"}), ("letzter Vortrag am Sonntag", {"Sunday ponds"}),
+        ("Was läuft um halb 1 am Samstag?", {"Panel"}), ("Was läuft um halb eins am Samstag?", {"Panel"}), ("Was läuft um 14 Uhr 30 am Samstag?", {"Worms"}), ("letzter Vortrag am Sonntag", {"Sunday ponds"}), ("Wann ist die letzte Veranstaltung am Sonntag?", {"Sunday ponds"}), ("Was kommt nach dem Panel?", {"Lunch"}), ("Saturday after 14:00 and Sunday before 11:00", {"Worms", "Sunday roses"}), ("Was kann ich am Sonntag ansehen?", {each for each in GARDEN if each.startswith("Sunday")}), ("¿cuál es el último evento del domingo?", {"Sunday ponds"}), ("wat is het eerste evenement op zondag?", {"Sunday roses"}), ("qual è l'ultimo evento di domenica?", {"Sunday ponds"}), ("Postgres before 9 and after 20", "I am not sure that I found anything."),
     ],
 )  # fmt: skip
 def test_a_days_sessions_are_told_by_their_titles_and_computed_from(text: str, told: set[str] | str) -> None:
@@ -355,7 +355,7 @@ def test_rooms_are_counted_and_the_most_is_listed_within_what_is_asked() -> None
         ('talks about "old wheat"', "old wheat"), ("talks about MariaDB 11", "MariaDB 11"),
         ("talks about हिन्दी कविता", "हिन्दी कविता"), ("anything for children tomorrow?", "children"),
         ("a talk on error correction", "error correction"), ("wie praat er dit jaar over bamboo?", "bamboo"),
-        ("what is there about the Sun?", "Sun"),
+        ("what is there about the Sun?", "Sun"), ("food in the customs", "food customs"),
     ],
 )  # fmt: skip
 def test_a_topic_in_quotes_or_in_plain_words_is_one(text: str, topic: str) -> None:

@@ -128,16 +128,16 @@ def chosen(
     What came near over all plans is told where nothing fits, and beside what fits where it has enough of the best one's
     evidence.
     """
-    fitting = [found for found in hits if not unmet(found.record, _all_asked(question))]
-    best = max((found.score for found in fitting), default=0.0)
+    fitting = [found for found in hits if _fits(found.record, question)]
+    parts = len(question.parts) > 1
+    best = max((found.score for found in (hits if parts else fitting)), default=0.0)
     named = question.filters.values("person") or (question.filters.values("record") and not question.topic)
     sure = min(SURE, threshold + 0.15)
     # In a few words, one that nobody uses here is the point.
     strange = [{*outcome.strangers} for outcome in outcomes]
     unproven = len(question.text.split()) <= SHORT and any(each.intersection(*strange) for each in strange)
     if fitting and (not question.topic or (best >= sure and not unproven)):
-        parts = len(question.parts) > 1
-        beside = [found for found in near if not unmet(found.record, _all_asked(question))] if question.topic else []
+        beside = [found for found in near if _fits(found.record, question)] if question.topic else []
         good = [found for found in fitting if parts or found.score >= BESIDE * best]
         return "answered", [*good, *_beside(question, good, beside, best)]
     if fitting and named and question.operation not in ("count", "most"):
@@ -152,6 +152,12 @@ def chosen(
     nearest = sorted(related, key=lambda found: -found.score)[:DEFAULT_LIMIT]
     close_enough = nearest[0].score >= (max(NEAR, sure) if unproven else NEAR)
     return ("partial" if close_enough else "nothing_found"), nearest
+
+
+def _fits(record: schemas.Record, question: schemas.Question) -> bool:
+    """Whether a record meets all that was asked; of several needs, those of one."""
+    needs = question.parts if question.operation == "find" else ()
+    return any(not unmet(record, each) for each in [part.filters for part in needs] or [_all_asked(question)])
 
 
 def _beside(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 from itertools import combinations, product
+from operator import itemgetter
 
 from loopwright.workflows.assistant.answer.lines import titled
 from loopwright.workflows.assistant.answer.wording import NOUNS, day_named, joined, minutes_of, plain, when
@@ -36,7 +37,7 @@ def most(question: Question, outcomes: Sequence[SearchOutcome], asked: str) -> s
 def leading(question: Question, outcomes: Sequence[SearchOutcome], found: Sequence[Found]) -> list[Found]:
     """Those of what was found that are of what has the most; of one side that may clash with itself, those that do."""
     if question.operation == "clash":
-        timed = [each for each in sessions_in(found) if each.start and each.end and len(question.parts) == 1]
+        timed = [each for each in sessions_in(found) if each.start and len(question.parts) == 1]
         at_once = {each.id for pair in combinations(timed, 2) if _overlap(*pair) for each in pair}
         return [each for each in found if each.record.id in at_once] or [*found]
     field, values = _by_field(question, outcomes)
@@ -52,18 +53,16 @@ def _by_field(question: Question, outcomes: Sequence[SearchOutcome]) -> tuple[st
 
 def clashing(sides: Sequence[Sequence[Record]]) -> str:
     """Whether sessions of different sides are on at the same time; of one side, any two."""
-    timed = [[each for each in side if each.start and each.end] for side in sides]
-    timed = [side for side in timed if side]
+    timed = [own for side in sides if (own := [each for each in side if each.start])]
     across = (pair for one, other in combinations(timed, 2) for pair in product(one, other))
     pairs = [*(combinations(timed[0], 2) if len(timed) == 1 else across)]
-    if not pairs:
+    at_once = [pair for pair in pairs if _overlap(*pair)]
+    if not at_once and (not pairs or any(_overlap(*pair) is None for pair in pairs)):
         several = sum(map(len, sides)) > 1
         why = "The programme does not say how long they take" if several else "I found only one of them"
         return f"{why}, so I cannot tell whether they clash."
-    at_once = [pair for pair in pairs if _overlap(*pair)]
-    shown = dict.fromkeys(each.id for pair in at_once or pairs for each in pair)
-    known = {each.id: each for side in timed for each in side}
-    times = "; ".join(f"{titled(known[id])} is on {when(known[id])}" for id in [*shown][:_MOST_COMPARED])
+    shown = {each.id: each for pair in at_once or pairs for each in pair}
+    times = "; ".join(f"{titled(each)} is on {when(each)}" for each in [*shown.values()][:_MOST_COMPARED])
     more = f"; and {len(shown) - _MOST_COMPARED} more" if len(shown) > _MOST_COMPARED else ""
     if at_once:
         return f"{'They' if len(pairs) == 1 else 'Some of them'} overlap: {times}{more}."
@@ -71,9 +70,12 @@ def clashing(sides: Sequence[Sequence[Record]]) -> str:
     return f"They do not clash{', they are on different days' if apart else ''}: {times}{more}."
 
 
-def _overlap(*pair: Record) -> bool:
-    """Whether two whose times are known are on at once, or are the same."""
-    return max(each.start for each in pair if each.start) < min(each.end for each in pair if each.end)
+def _overlap(*pair: Record) -> bool | None:
+    """Whether two are on at once, or are the same; None where the earlier of them may take any time."""
+    (start, end), (later, _) = sorted(((each.start, each.end) for each in pair if each.start), key=itemgetter(0))
+    if end or later == start:
+        return end is None or later < end
+    return False if {*pair[0].values("day")}.isdisjoint(pair[1].values("day")) else None
 
 
 def compared(sessions: Sequence[Record]) -> str:

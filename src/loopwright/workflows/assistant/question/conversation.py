@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from loopwright.retrieval.text import STOP_WORDS, terms
 from loopwright.workflows.assistant.question.facts import unlisted
 from loopwright.workflows.assistant.question.moments import BY_NOW, COUNTS, MIDNIGHT, position_at
+from loopwright.workflows.assistant.question.nearest import asked_with
 from loopwright.workflows.assistant.question.negation import TIMES, cue_at
 from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -55,7 +56,7 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     # "Which has more places?" and "more about that" ask for no others.
     match = sentence.match
     idle = {n for n in range(len(sentence)) if match(n, ("more", "about")) or match(n - 1, ("has", "more"))}
-    idle |= {n for n in range(len(sentence)) if match(n, ("it", "all"))}  # "when does it all end?"
+    idle |= {n for n in range(len(sentence)) if match(n, ("it", "all")) or match(n - 1, ("who", "else"))}
     mends = words("turns", "mends")  # "and Scratch?" corrects nothing
     idle |= {n for n, each in enumerate(sentence.tokens) if each.word in mends and each.taken != "correction"}
     # "The day after that", "das Web" and "gibt es" point at nothing.
@@ -279,7 +280,8 @@ def _tells(record: Record, sentence: Sentence) -> bool:
     """Whether the texts of a record have the words of a question that say something."""
     plain = STOP_WORDS | words("things", "any thing some", "en")
     asked = {term for n in sentence.rest() if sentence.word(n) not in plain for term in terms(sentence.word(n))}
-    return bool(asked) and asked <= set(terms(" ".join(record.texts.values())))
+    told = set(terms(" ".join(record.texts.values())))
+    return bool(asked) and (asked <= told or set() < asked - asked_with("outside") <= told)
 
 
 def _of_it(

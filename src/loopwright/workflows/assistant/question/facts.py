@@ -3,7 +3,8 @@
 from datetime import date
 from itertools import pairwise
 
-from loopwright.retrieval.text import STOP_WORDS, terms
+from loopwright.config import shipped
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import clock_said
 from loopwright.workflows.assistant.question.nearest import asked_with
 from loopwright.workflows.assistant.question.tokens import Sentence
@@ -12,7 +13,14 @@ from loopwright.workflows.assistant.searching.lexicon import spoken, table, word
 from loopwright.workflows.assistant.sources.catalogue import Catalogue, span_of
 from loopwright.workflows.assistant.sources.info import CODES, code_of
 
-_COUNTED: dict[str, str] = table("things")["counted"]
+_COLUMNS = ("speakers", "rooms", "tracks", "day", "types", "languages")
+"""The columns of a schedule whose names are what people call that which is counted or listed."""
+_COUNTED: dict[str, str] = {
+    fold(word).removesuffix("s"): Table.SPEAKERS if column == Table.SPEAKERS else column.removesuffix("s")
+    for column, names in shipped("loopwright.workflows.assistant", "data/columns.yaml")["sessions"].items()
+    for word in (names if column in _COLUMNS else ())
+    if word not in STOP_WORDS
+} | table("things")["counted"]
 """Word, in the singular -> what is counted or listed by it."""
 _TELLING = frozenset({"both", "each", "no", "not", "same", "than", "most", "only"})
 """Small words that ask for something else than all there is."""
@@ -54,10 +62,10 @@ def counted_by(sentence: Sentence, operation: Operation) -> str:
         return "last"
     if operation not in ("most", "count", "about"):
         return ""
-    for token in sentence.tokens:
+    for place, token in enumerate(sentence.tokens):
         if operation == "count" and token.word in words("things", "sessions"):
             return ""
-        counted = counts(token.word)
+        counted = "" if sentence.says(place - 1, "staged") else counts(token.word)  # "take place", "more places"
         if counted and (operation != "about" or token.word.endswith("s")):
             return counted
     return "day" if operation == "most" and sentence.asks("day") else ""

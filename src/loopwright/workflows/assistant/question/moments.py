@@ -90,8 +90,9 @@ def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None, talked
             _ask_held(sentence, place, place + 1, found, f"a {sentence.tokens[place].raw.capitalize()}")
         elif now and (away := _away(sentence, place, name)) is not None:
             first = place - 2 if abs(away) == 2 and sentence.word(place - 2) == "day" else place
+            first -= sentence.match(place - 1, ("last", "night"))
             sentence.ask(first, place + 1, "day", (now.day + timedelta(days=away)).isoformat())
-            part = part or next((each for each in PARTS if away == 0 and word in words("time", each)), "")
+            part = part or next((each for each in PARTS if away <= 0 and word in words("time", each)), "")
         elif word in words("time", "day") and not _ask_beside(sentence, place, talked_of):
             _ask_numbered(sentence, place, held)
         elif word in days("months"):
@@ -160,7 +161,8 @@ def _away(sentence: Sentence, place: int, word: str) -> int | None:
     """How many days from today a word says, those before it heard: "the day after tomorrow"."""
     if word in words("time", "today"):
         return 0
-    if word in words("time", "yesterday"):
+    gone = sentence.match(place - 1, ("last", "night")) and sentence.word(place - 2) != "the"
+    if gone or word in words("time", "yesterday"):
         return -1 - sentence.match(place - 2, ("day", "before"))
     whole = word == sentence.word(place)
     if word in words("time", "tomorrow", sentence.language if whole else "") and sentence.word(place - 1) != "la":
@@ -411,7 +413,8 @@ def _read_time(sentence: Sentence, place: int, now: Now | None) -> int:
     here = clock_at(sentence, place)
     if here is None or word in words("time", "at", sentence.language):
         following = sentence.word(place + 1)
-        clear = first and (word == "at" or first[0] != first[1] or following[:1].isdigit() or following in numbers())
+        exact = following[:1].isdigit() or following in numbers() or following in words("time", "midnight")
+        clear = first and (word == "at" or first[0] != first[1] or exact)
         during = word in words("time", "during") and first and first[0] != first[1]  # lunch, and not "deux heures"
         return _at(sentence, place, first) if first and clear and (during or word in words("time", "at")) else place
     joined = sentence.is_any(here[2], words("time", "to"))

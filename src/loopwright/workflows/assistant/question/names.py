@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import TypeVar
 
 from rapidfuzz.distance import OSA
@@ -11,15 +12,17 @@ from rapidfuzz.distance import OSA
 from loopwright.retrieval.english import share
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.question.moments import COUNTS
+from loopwright.workflows.assistant.question.nearest import asked_with
 from loopwright.workflows.assistant.question.negation import cue_at
 from loopwright.workflows.assistant.question.tokens import TITLES, Sentence
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.searching.index import COMMON, named_by
-from loopwright.workflows.assistant.searching.lexicon import days, function_words, glossary, numbers, words
+from loopwright.workflows.assistant.searching.lexicon import days, function_words, glossary, numbers, spoken, words
 from loopwright.workflows.assistant.searching.vocabulary import WORD
 from loopwright.workflows.assistant.sources.catalogue import Catalogue
 from loopwright.workflows.assistant.sources.info import CODES, NAMES, code_of
 
+_Key = TypeVar("_Key")
 _Named = TypeVar("_Named")
 _PREFIX = re.compile(r"[A-Za-z]{1,3}(?=[\d.])")
 _LONGER = re.compile(r"[A-Za-z]{1,3}\d(?=\.)")
@@ -51,6 +54,8 @@ class Names:
         """Its days that have sessions, as ISO dates."""
         self.rooms: dict[tuple[str, ...], tuple[str, ...]] = {}
         """What a room or a building is called, as words -> the rooms."""
+        self.places: dict[tuple[str, ...], tuple[str, ...]] = {}
+        """Some words of a room's name -> the rooms that have them, for who asks what is on "in the auditorium"."""
         self.buildings: dict[str, tuple[str, ...]] = {}
         """What a building's rooms begin with, folded -> the rooms."""
         self._read_rooms([*catalogue.values("room"), *catalogue.values("room", Table.EXHIBITORS)])
@@ -95,7 +100,6 @@ class Names:
     def _read_rooms(self, rooms: list[str]) -> None:
         found: dict[tuple[str, ...], list[str]] = defaultdict(list)
         starts: dict[str, list[str]] = defaultdict(list)
-        firsts: dict[str, list[str]] = defaultdict(list)
         for room in dict.fromkeys(rooms):
             inside = [each[1:-1] for each in _BRACKETED.findall(room)]
             plain = _BRACKETED.sub("", room)
@@ -106,11 +110,12 @@ class Names:
             for alias in (room, *inside):
                 for prefix in filter(None, (_PREFIX.match(alias), _LONGER.match(alias))):
                     starts[fold(prefix[0])].append(room)
-            if (phrase := _phrase(room)) and len(phrase) > 1 and phrase[0] not in STOP_WORDS:
-                firsts[phrase[0]].append(room)
-        for word, several in firsts.items():
-            if len(several) > 1 and word not in starts and word not in _PLACES:
-                found.setdefault((word,), several)
+        whole = [(room, _phrase(room)) for room in dict.fromkeys(rooms)]
+        parts = ((each[n:m], room) for room, each in whole for n, m in combinations(range(len(each) + 1), 2))
+        no_place = STOP_WORDS | _TIMES | words("things", "conference sessions")
+        self.places = grouped(dict.fromkeys(each for each in parts if not no_place.issuperset(each[0])))
+        # "The hall" is no room where several are halls.
+        self.places = {part: own for part, own in self.places.items() if len(own) == 1 or not _PLACES.issuperset(part)}
         self.rooms = {phrase: tuple(dict.fromkeys(named)) for phrase, named in found.items()}
         self.buildings = {start: tuple(dict.fromkeys(named)) for start, named in starts.items()}
 
@@ -263,11 +268,27 @@ def read_places(sentence: Sentence, names: Names) -> None:
             spelled = tuple(str(numbers().get(word, word)) for word in phrase)  # "room one"
             rooms = (names.rooms.get(phrase) or names.rooms.get(spelled)) if len(phrase) == length else None
             called = length > 1 or (rooms and _is_room(sentence, place, names))
+            if not (rooms and called) and _in_the(sentence, place, place + length, names):
+                rooms, called = names.places.get(phrase), True
             if rooms and called and sentence.free(place, place + length):
                 sentence.ask(place, place + length, "room", *rooms)
                 break
         else:
             _read_building(sentence, place, names, blocks)
+
+
+def _in_the(sentence: Sentence, first: int, last: int, names: Names) -> bool:
+    """Whether some words say where something is, and no others follow that name it: "in the auditorium at two"."""
+    the = sentence.says(first - 1, "opens") and sentence.says(first - 2, "inside")
+    idle = STOP_WORDS | _TIMES | function_words(sentence.language)
+    ends = sentence.begins(last) or sentence.tokens[last].taken or _SIGNS.search(sentence.tokens[last].gap)
+    if not (the or sentence.says(first - 1, "within_the")) or not (ends or sentence.is_any(last, idle)):
+        return False
+    # Of "security in the cloud" a programme may tell; "what's on in the cloud?" asks for a room.
+    asks = asked_with() | spoken(sentence.language) | idle
+    before = (each.word for each in sentence.tokens[:first] if not each.taken)
+    subject = any(names.said[word] and asks.isdisjoint((word, *terms(word))) for word in before)
+    return not (subject and any(names.said[token.word] for token in sentence.tokens[first:last]))
 
 
 def _is_room(sentence: Sentence, place: int, names: Names) -> bool:
@@ -280,8 +301,6 @@ def _is_room(sentence: Sentence, place: int, names: Names) -> bool:
     if word.isdigit() or word in numbers():  # "at 8" is an hour, "stand 8" none
         counts = sentence.is_any(place - 1, COUNTS)
         return sentence.is_any(place - 1 - counts, words("things", "room building exhibitors"))
-    if any(letter.isdigit() for letter in word):
-        return True
     near = {sentence.word(place - 1), sentence.word(place - 2), sentence.word(place + 1)}
     located = near & {"in", "at", "im", "en", "room", "hall", "there", "into", *words("things", "room")}
     around = {token.taken for token in sentence.tokens[max(0, place - 1) : place + 2]}
@@ -365,7 +384,9 @@ def _read_track(sentence: Sentence, place: int, names: Names) -> None:
 
 def _ask_track(sentence: Sentence, places: list[int], place: int, names: Names) -> bool:
     """Ask for the track that some words name, and for those whose names begin like it; whether there is one."""
-    wanted = [term for other in places for term in terms(sentence.word(other)) if _can_name(sentence.word(other))]
+    idle = STOP_WORDS | words("things", "sessions speakers first last any room track")
+    said = (word for word in map(sentence.word, places) if len(word) > 1 and word not in idle)
+    wanted = [term for word in said for term in terms(word)]
     found = names.track_of(wanted)
     if found is None:
         return False
@@ -491,14 +512,9 @@ def _joined_to(sentence: Sentence, place: int, what: str) -> bool:
     return sentence.says(place - 1, "and") and sentence.tokens[place - 2].taken == what
 
 
-def _can_name(word: str) -> bool:
-    kinds = words("things", "sessions speakers first last any room track")
-    return len(word) > 1 and word not in STOP_WORDS and word not in kinds
-
-
-def grouped(pairs: Iterable[tuple[str, _Named]]) -> dict[str, tuple[_Named, ...]]:
+def grouped(pairs: Iterable[tuple[_Key, _Named]]) -> dict[_Key, tuple[_Named, ...]]:
     """What goes by the same name, in order."""
-    found: dict[str, tuple[_Named, ...]] = {}
+    found: dict[_Key, tuple[_Named, ...]] = {}
     for name, each in pairs:
         found[name] = (*found.get(name, ()), each)
     return found

@@ -17,6 +17,7 @@ from loopwright.config import shipped
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Operation
+from loopwright.workflows.assistant.searching.lexicon import ordering
 
 _SMOOTHED = 2.0
 """As many examples are added to each operation, with the words of all."""
@@ -131,7 +132,8 @@ def model_of(name: str) -> Model:
     counts = {label: Counter[str]() for label in listed}
     for label, texts in listed.items():
         for text in texts:
-            words = [token.raw if token.raw in MARKS else token.word for token in Sentence.of(text).tokens]
+            said = Sentence.of(text)
+            words = [each.raw if each.raw in MARKS else ordering(each.word, said.language) for each in said.tokens]
             counts[label].update(_features(words))
     every = sum(counts.values(), Counter[str]())
     whole = sum(map(len, listed.values()))
@@ -151,7 +153,8 @@ def model_of(name: str) -> Model:
 def _masked(sentence: Sentence, first: int, last: int, model: Model) -> list[str]:
     masked: list[str] = []
     for token in sentence.tokens[first:last]:
-        word = _SLOTS.get(token.taken, "") or (token.word if model.knows(token.word) else "X")
+        word = ordering(token.word, sentence.language)
+        word = _SLOTS.get(token.taken, "") or (word if model.knows(word) else "X")
         if not (masked and masked[-1] == word and word in MARKS):
             masked.append(word)
     return masked

@@ -173,6 +173,7 @@ class Reader:
         doubted, said = self.doubted, {token.word for token in sentence.tokens}
         wanted = moments.read_number(sentence) if operation in ("find", "recommend") else 0
         coming = self._next_thing(sentence) if operation == "find" else 0
+        coming = 1 if operation == "next" and sentence.asks("person", "track", "type") else coming
         if operation in ("outside", *_ALONE, "personal"):
             return Question(text=text, operation=operation, tables=())
         # What made the operation be seen asks for it, and is no subject.
@@ -198,10 +199,12 @@ class Reader:
             operation = "find"
         if operation in ("now", "next", "previous"):  # of the moment and a room anybody may ask in many words
             topic = " ".join(sentence.tokens[place].raw for place in self._subjects(sentence, excluded))
+        noun = facts.counts(fold(topic))  # "which authors are there?", "how many halls?"
+        topic = "" if by and noun == by else topic
         whole = operation == "find" and topic == sentence.raw(0, len(sentence))
         now = operation == "now"
         unclear = now or operation == "find" or (operation == "most" and near.likeness < ALONE)
-        if unclear and (whole or not topic) and (listed := facts.listed(sentence)):
+        if unclear and (whole or not topic or noun) and (listed := facts.listed(sentence)):
             people, topic, whole = listed == Table.SPEAKERS, "", False  # "who are the speakers?"
             operation, by, tables = ("find", "", (Table.SPEAKERS,)) if people else ("about", listed, tables)
         by = "free room" if by == "room" and facts.asks_free(sentence) else by
@@ -212,7 +215,8 @@ class Reader:
         plain = len(sentence) < 4 and any(self.is_subject(sentence, place) for place in spelled)
         doubted |= whole and not plain and not any(marked)
         now |= by == "free room" and not (sentence.asks("day") or ("day" in said and said & {"all", "whole"}))
-        filters = self._filters(sentence, "now" if now else operation, spans, excluded, coming)
+        limit = "now" if now else "previous" if past else "find" if coming == 1 else operation
+        filters = self._filters(sentence, limit, spans, excluded, coming)
         include, exclude, barred = filters.include, filters.exclude, [span.condition for span in spans]
         unwanted = [said for each in barred for said in (*each.values, each.said) if said]
         # Where a time was read, or a place or a person and no topic, all that is shown fits it.
@@ -432,7 +436,9 @@ class Reader:
             # Of another language only what the programme has too, and what is known in English.
             told = [sentence.tokens[n].raw for n in rest if known.get(n, 0.0) > max(known.values(), default=0.0) / 2]
             named = [word for word in told if word[0].isupper()]
-            kept = named if english else told or [each for each in kept if fold(each) not in spoken(sentence.language)]
+            plain = spoken(sentence.language)
+            kept = [each for each in kept if fold(each) not in plain and not _only_asks(fold(each))]
+            kept = named if english else told or kept
         return " ".join([*kept, *english]).strip()
 
     def _belongs(self, sentence: Sentence, place: int, subjects: Collection[int]) -> bool:
@@ -445,6 +451,8 @@ class Reader:
         word = sentence.word(place)
         short = mends and len(word) <= SHORTHAND
         beside = short or sentence.asks("on", "minutes", "room", "track", "type", "language", "person", "record")
+        # Who writes German with capitals writes subjects so: "Was kann ich morgen ansehen?"
+        beside |= sentence.language == "de" and sentence.text != sentence.text.lower() and bool(sentence.spans)
         known = any(map(self.index.lexicon.knows, keys_of(word))) or (not short and self.search.vocabulary.others(word))
         return beside and not known and not sentence.tokens[place].raw[0].isupper() and not _marked(sentence, place)
 
@@ -506,7 +514,9 @@ class Reader:
             if not apart and sentence.tokens[place + 1].gap == " " and other not in vocabulary.spread:
                 if meant := joined if joined in vocabulary.spread else vocabulary.spelled(joined):
                     sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
-        known = (english_words(), vocabulary.spread, self.names.persons, _rule_words(), {*chain(*self.names.rooms)})
+        denying = {word for phrase in cues() for word in phrase}
+        rules = _rule_words() | spoken(sentence.language)
+        known = (english_words(), vocabulary.spread, self.names.persons, rules, {*chain(*self.names.rooms)})
         for place, token in enumerate(sentence.tokens):
             word = token.word
             is_known = any(word in each for each in known)
@@ -514,9 +524,10 @@ class Reader:
             if is_known or len(word) < 4 or not word.isalpha():
                 continue
             own = _rule_words() & (spoken(sentence.language) | spoken("en"))
-            own |= words("turns", "corrects", "en") if sentence.language == "en" else set()
-            rules = [each for each in (*own, *self.names.types) if len(each) > 4]
-            token.word = _nearest(word, rules) or self._named(sentence, place) or word
+            # Of another language not all words are known, and none of them is to deny what is asked: "Nacht", "nicht".
+            own = own | words("turns", "corrects", "en") if sentence.language == "en" else own - denying
+            meant = [each for each in (*own, *self.names.types) if len(each) > 4]
+            token.word = _nearest(word, meant) or self._named(sentence, place) or word
 
     def _named(self, sentence: Sentence, place: int) -> str:
         """The name that a word was meant to be: one written as a name, or beside another of the same person."""
@@ -555,8 +566,9 @@ class Reader:
         now = self.now
         if now is None or operation not in _MOMENTS or asked & {"start", "on", "end"}:
             return ()
-        found = now.conditions(_MOMENTS[operation], 1 if operation == "now" else None)
-        return tuple(each for each in found if each.slot not in asked)
+        today, when = now.conditions(_MOMENTS[operation], 1 if operation == "now" else None)
+        others = any(each.slot == "day" and today.values != each.values for each in include)
+        return () if others else (when,) if "day" in asked else (today, when)
 
     def _moment(self, sentence: Sentence, operation: Operation) -> Operation:
         """The operation, or that of the present moment, as in "X now"; but not in "now we ..."."""
@@ -608,7 +620,8 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
     for condition in (span.condition for span in spans):
         known = found.get(condition.slot)
         if not condition.values:
-            apart = next((each for each in rest if _apart_from(each, condition)), None)
+            same = (each for each in rest if each.slot == condition.slot)
+            apart = next((each for each in same if gap_between(each, condition) >= 0), None)  # either is meant
             if apart is None:
                 rest.append(condition)
             else:
@@ -622,12 +635,10 @@ def _joined(spans: list[Span]) -> tuple[Condition, ...]:
     return (*found.values(), *rest)
 
 
-def _apart_from(one: Condition, other: Condition) -> bool:
-    """Whether two times of one slot leave nothing together: then either is meant."""
-    if one.slot != other.slot:
-        return False
+def gap_between(one: Condition, other: Condition) -> int:
+    """The minutes between two times of one slot; less than none where they leave something together."""
     until = min(each.most if each.most is not None else moments.MIDNIGHT * 2 for each in (one, other))
-    return max(one.least or 0, other.least or 0) >= until
+    return max(one.least or 0, other.least or 0) - until
 
 
 def _either(one: Condition, other: Condition) -> Condition:

@@ -12,9 +12,9 @@ from loopwright.workflows.assistant.question.conversation import ON_RECORDS, Bes
 from loopwright.workflows.assistant.question.facts import facts_of
 from loopwright.workflows.assistant.question.moments import position_at
 from loopwright.workflows.assistant.question.names import grouped
-from loopwright.workflows.assistant.question.negation import cue_at
+from loopwright.workflows.assistant.question.negation import TIMES, cue_at
 from loopwright.workflows.assistant.question.personal import forgets_all, told_of
-from loopwright.workflows.assistant.question.reading import Reader
+from loopwright.workflows.assistant.question.reading import Reader, gap_between
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import (
     Condition,
@@ -101,7 +101,9 @@ def _beside_session(question: Question, reader: Reader) -> Question | None:
         plain = at_once or sentence.is_any(place, words("turns", "after before"))
         if not named and not plain:
             continue
-        anchors = reader.read(sentence.written(place + 1, end))
+        # Alone, an article does not tell its language: "nach dem Krimi".
+        article = sentence.language != "en" and sentence.says(place + 1, "opening")
+        anchors = reader.read(sentence.written(place + 1 + article, end))
         if not named and not 0 < len(reader.names.titled(anchors.topic)) < _FEW:
             continue
         asked = reader.read(f"{sentence.written(0, place)} {sentence.written(end, len(sentence))}")
@@ -191,26 +193,28 @@ def _parts(question: Question, reader: Reader) -> tuple[Question, ...]:
         return ()
     following = {place: length for place in range(1, len(sentence)) if (length := _follows(sentence, place))}
     others = [n for n in range(1, len(sentence)) if sentence.word(n - 1) == "and" and sentence.is_any(n, _ANOTHER)]
-    places = [*following, *others] or _apart(sentence, reader)
+    apart = [] if following or others else _apart(sentence, reader)
+    places = [*following, *others] or apart
     bounds = sorted({0, *places, len(sentence)})
     texts = [sentence.written(first + following.get(first, 0), last) for first, last in pairwise(bounds)]
     parts = [part for part in map(reader.read, texts) if part.searches and (part.topic or part.filters.include)]
-    if len(parts) < 2 or any(part.doubted or not (part.topic or part.filters.values("person")) for part in parts):
+    subjects = [part.topic or part.filters.values("person") for part in parts]
+    if len(parts) < 2 or any(part.doubted for part in parts) or not (apart or all(subjects)):
         return ()
+    if not all(subjects):
+        parts = [part.model_copy(update={"topic": question.topic}) for part in parts]
     asked = [bool(part.filters.include or part.filters.exclude) for part in parts]
     if sum(asked) == 1 and not following:
         shared = parts[asked.index(True)].filters
         return tuple(part.model_copy(update={"filters": shared}) for part in parts)
-    joined = parts[:1]
-    for part in parts[1:]:
-        before = joined[-1].filters
+    before = [span.condition for span in sentence.spans] if apart else []  # "at ten and at two on Friday"
+    for n, part in enumerate(parts):
         own = {each.slot for each in part.filters.include}
-        more = [each for each in before.include if each.slot in ("day", "room") and each.slot not in own]
-        if following:
-            more = _in_sequence(joined[-1], part, reader) or more
-        filters = part.filters.model_copy(update={"include": (*part.filters.include, *more)})
-        joined.append(part.model_copy(update={"filters": filters}))
-    return tuple(joined)
+        more = [each for each in before if each.slot in ("day", "room") and each.slot not in own]
+        more = (_in_sequence(parts[n - 1], part, reader) if following and n else []) or more
+        before = [*part.filters.include, *more]
+        parts[n] = part.model_copy(update={"filters": part.filters.model_copy(update={"include": tuple(before)})})
+    return tuple(parts)
 
 
 def _follows(sentence: Sentence, place: int) -> int:
@@ -246,17 +250,22 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
     for place in range(1, 0 if told else len(sentence)):  # what is told at length is no list of needs
         joins = sentence.is_any(place - 1, joining) or "," in sentence.tokens[place].gap or sentence.begins(place)
         sides = [
-            {span.condition.slot: span.condition.values for span in sentence.spans if first <= span.first < last}
+            {span.condition.slot: span.condition for span in sentence.spans if first <= span.first < last}
             for first, last in ((0, place), (place, len(sentence)))
         ]
-        if not joins or not any(values and sides[1].get(slot, values) != values for slot, values in sides[0].items()):
+        both = [(one, sides[1][slot]) for slot, one in sides[0].items() if slot in sides[1]]
+        # "On Friday afternoon and Saturday morning", "before 9 or after 14".
+        timed = len(both) > 1 or any(gap_between(*each) > 0 for each in both if each[0].slot in TIMES - {"day"})
+        timed &= sentence.says(place - 1, "and")
+        within = any(span.first < place < span.last for span in sentence.spans)
+        if not joins or within or not (timed or any(one.values != other.values for one, other in both)):
             continue
         parts = [reader.read(sentence.written(0, place)), reader.read(sentence.written(place, len(sentence)))]
         named = [part.topic or part.filters.values("person") for part in parts]
         if any("person" in side and not part.filters.values("person") for side, part in zip(sides, parts, strict=True)):
             continue  # "Moser or Hofer": only beside the other is it a name
-        if all(named) and all(part.operation == "find" and not part.filters.exclude for part in parts):
-            return [place]
+        if (all(named) or timed) and all(part.operation == "find" and not part.filters.exclude for part in parts):
+            return [place - sentence.says(place - 1, "and")]
     return []
 
 

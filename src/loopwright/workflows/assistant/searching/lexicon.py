@@ -77,6 +77,14 @@ def function_words(language: str) -> frozenset[str]:
     return frozenset(fold(" ".join(table("function").get(each, "") for each in (language, "en"))).split())
 
 
+@cache
+def ordering(word: str, language: str) -> str:
+    """What a word for sessions or their order is in English, as "letzte"; the word itself if it is none."""
+    keys = ("sessions", "first", "last") if language != "en" else ()
+    found = (key for key in keys if word in words("things", key, language))
+    return next((table("things")["en"][key].split()[0] for key in found), word)
+
+
 def glossary(phrase: str, language: str) -> str:
     """What a subject is called in English; empty if it is not known."""
     return {fold(key): value for key, value in table("glossary").get(language, {}).items()}.get(phrase, "")
