@@ -73,10 +73,10 @@ def test_brightness_and_noise_together_are_both_found(photograph):
     assert found == {"mean shift", "gaussian noise"}
 
 
-def test_lost_contrast_of_a_dark_scene_is_no_overexposure(photograph):
+def test_lost_contrast_and_fog_of_a_dark_scene_are_no_overexposure(photograph):
     dark = photograph("rocket")
-    for gain in (0.62, 0.32):
-        grey = np.rint(128 + (dark.astype(float) - 128) * gain).astype(np.uint8)
+    for gain, kept in ((0.62, 128), (0.32, 128), (0.6, 235)):
+        grey = np.rint(kept + (dark.astype(float) - kept) * gain).astype(np.uint8)
         assert detect(measure(grey), measure_pair(grey, dark)).findings[0].type == "low contrast", gain
     night = np.rint(dark * 0.2).astype(np.uint8)
     darker = distort(night, "underexposure", 3)

@@ -137,6 +137,9 @@ def test_the_answer_names_the_place_and_the_share_beside_a_reference(photograph,
     assert ask("Is the right half darker than the left half?", *pair).final_answer.startswith("No: the mean")
     assert "the shift of the mean" in ask("Which half is darker than in the source?", *pair).final_answer
     assert ask("Is it blurry?", rgb, rgb).final_answer == "No: no blur found in the whole image."
+    lost = partly(rgb, np.full_like(rgb, 128), PLACES["in the left half"])
+    for other, start in (((), "Unable to determine: 300"), ((rgb,), "Yes: 300")):
+        assert ask("Is a part of it missing?", lost, *other).final_answer.startswith(start)
 
 
 @pytest.mark.matrix
@@ -182,4 +185,5 @@ def test_white_dots_alone_are_specks_and_a_clean_photograph_has_no_noise(ask):
     image = HARBOUR.copy()
     image[np.random.default_rng(7).random(image.shape[:2]) < 0.02] = 255
     assert "impulse noise" in ask("What is wrong with it?", image).final_answer
-    assert "noise" not in ask("What is wrong with it?", HARBOUR).final_answer
+    framed = ask("What is wrong with it?", np.pad(HARBOUR, ((30, 30), (0, 0), (0, 0)))).final_answer
+    assert "noise" not in framed and "hold one colour" not in framed

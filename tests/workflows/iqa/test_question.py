@@ -208,7 +208,7 @@ def test_right_is_good_and_what_is_set_aside_stays_so(kept):
     assert ask(noisy, "Apart from the noise, is everything okay?").startswith("Yes: nothing else")
     dark = kept("coffee", "underexposure", 4)
     assert ask(dark, "What changed besides the brightness?", photo).startswith("Nothing else")
-    assert ask(photo, "Stimmen die Farben?").startswith("Yes")
+    assert ask(photo, "Stimmen die Farben?").startswith("Unable"), "nothing in it is grey"
     assert not read_query("Wie viele Sterne hat es?").questions[0].terms, "no misspelt veil"
     assert read_query("Gibt es Pixelfehler?").distortions == read_query("Any dead pixels?").distortions
     assert ask(noisy, "Any distrotions in the picture?").startswith("Yes: ")
@@ -221,7 +221,7 @@ def test_right_is_good_and_what_is_set_aside_stays_so(kept):
      ("Is the contrast too harsh?", "Unable to determine: High contrast cannot"), ("Is it noise or vignetting?", "Severe gaussian noise"),
      *((each, "Unable to determine: nothing here measures composition") for each in ("Is the composition good?",
        "Ist das Motiv gut gewählt?", "La composition est-elle bonne ?", "¿Es buena la composición?", "Rate the outfit from 1 to 10")),
-     *((each, "Unable to determine: nothing here measures ") for each in ("Does it have vignetting?", "Hat es rote Augen?", "Is there a watermark?")),
+     *((each, "Unable to determine: nothing here measures ") for each in ("Does it have vignetting?", "Hat es rote Augen?", "Is there moiré?")),
      *((each, "No: the quality") for each in ("Is the quality good despite the watermark?", "Is the headshot acceptable?", "Ist das Passbild gut?",
        "¿Es buena la toma?", "La foto è buona?", "Le résultat est-il bon ?", "The photo is good?")),
      ("What is the main problem? (1) blur (2) noise (3) blocking", "Noise (2)"), ("Can you check 1) sharpness 2) noise?", "Noise: severe"),

@@ -93,6 +93,7 @@ def test_a_sky_may_be_banded_above_a_town_and_a_few_colours_are_a_drawing(photog
         assert (step > 1) is any(item.type == "banding" for item in detect(measure(scene)).findings)
     drawing = np.full((300, 400, 3), 255, np.uint8)
     cv2.circle(drawing, (120, 120), 70, (230, 60, 60), -1)
+    cv2.polylines(drawing, [np.random.default_rng(0).integers(0, 300, (90, 2), np.int32)], False, (255, 0, 0))
     assert all(item.confidence < 0.6 for item in detect(measure(drawing)).findings)
 
 

@@ -4,7 +4,9 @@ Everything that names a distortion goes through `parse_distortion`, so that "blu
 and a word that nobody knows is an error that lists the known ones.
 """
 
+import operator
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Self
 
@@ -74,6 +76,10 @@ def kind_of(name: str) -> Distortion:
     return SUBTYPES[name] if name in SUBTYPES else Distortion(name)
 
 
+def _by_strength(holds: Callable[[int, int], bool]) -> Callable[["Severity", str], bool]:
+    return lambda severity, other: holds(severity.rank, Severity(other).rank)
+
+
 class Severity(StrEnum):
     """How strong a distortion is, in order: none < slight < moderate < severe < extreme."""
 
@@ -89,17 +95,7 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
     # str brings its own order, by spelling; all four are replaced by the order of strength.
-    def __lt__(self, other: str) -> bool:
-        return self.rank < Severity(other).rank
-
-    def __le__(self, other: str) -> bool:
-        return self.rank <= Severity(other).rank
-
-    def __gt__(self, other: str) -> bool:
-        return self.rank > Severity(other).rank
-
-    def __ge__(self, other: str) -> bool:
-        return self.rank >= Severity(other).rank
+    __lt__, __le__, __gt__, __ge__ = map(_by_strength, (operator.lt, operator.le, operator.gt, operator.ge))
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:

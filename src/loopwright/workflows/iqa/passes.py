@@ -55,7 +55,7 @@ class Pass:
     apart: str | None = None
     """That it does not lie on its reference, and how, once that is known."""
     otherwise: str | None = None
-    """How it differs from its reference, where that is none of the distortions, once that is known."""
+    """How it differs from its reference, or what is blank, where that is no distortion, once that is known."""
 
     @cached_property
     def features(self) -> ImageFeatures:

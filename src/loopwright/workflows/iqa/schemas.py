@@ -208,7 +208,7 @@ class ExecutorOutput(BaseModel):
     apart: str | None = None
     """That the image does not lie on its reference, and how, if it does not: what differs then says nothing."""
     otherwise: str | None = None
-    """How the image differs from its reference, where that is none of the distortions."""
+    """How it differs from its reference, or what of it is blank, where that is none of the distortions."""
     parts: dict[str, ExecutorOutput] = Field(default_factory=dict)
     """Scope -> its own evidence, where several were measured."""
     error: str | None = None

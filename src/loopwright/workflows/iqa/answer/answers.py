@@ -43,8 +43,8 @@ from loopwright.workflows.iqa.schemas import (
 )
 
 OTHER_ANSWER = (
-    "I answer questions about image quality only: ask what is wrong with the picture, how good it is, or whether it is "
-    "sharp, noisy or well exposed."
+    "I answer questions about image quality only, in English, German, French, Spanish or Italian: ask what is wrong "
+    "with the picture, how good it is, or whether it is sharp, noisy or well exposed."
 )
 """The answer to a question about anything else."""
 
@@ -259,6 +259,7 @@ def _decide_all(question: Question, facts: Facts) -> str:
     found = _relevant(question, facts)
     score = facts.score
     told = f" Found: {listed(found[:3], facts)}." if found else ""
+    told += f" {capital(facts.evidence.otherwise)}." if facts.evidence.otherwise else ""
     # A score beside a reference has seen what is severe.
     enough = re.search(r"\b(?:enough|genug|assez|suffi\w+|abbastanza|suficien\w+)\b", question.text)
     spoilt = (compare(facts) is None or enough) and any(item.severity >= Severity.SEVERE for item in found)
@@ -268,10 +269,11 @@ def _decide_all(question: Question, facts: Facts) -> str:
         return f"{'Yes' if bad else 'No'}: the quality is {score.level.lower()} ({score.value:.1f} of 5).{told}"
     if question.good is False:
         yes, no = ("No", "Yes") if question.free else ("Yes", "No")
-        if found:
-            return f"{yes}: {listed_there(found, facts)}."
-        if facts.evidence.otherwise:
-            return f"{yes}: {facts.evidence.otherwise}."
+        lost, other = any(span.key == "lost" for span in spans_of("bad", question.text)), facts.evidence.otherwise
+        if lost and not other:
+            return f"{UNABLE}: no sign of lost data was found, and nothing here tells what else is missing."
+        if there := [*([listed_there(found, facts)] if found and not lost else []), *filter(None, [other])]:
+            return f"{yes if facts.compared or (found and not lost) else UNABLE}: {'; '.join(there)}."
         if not facts.covers(()) and not question.excluded:
             return what_is_wrong(facts, question)
         return f"{no}: {'nothing else' if question.excluded else 'no distortion'} was found {where(facts)}."

@@ -8,7 +8,7 @@ from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
 from loopwright.workflows.iqa.answer.wording import hue_apart, hue_named, opposes
-from loopwright.workflows.iqa.distortions import Severity, kind_of, severity_named
+from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of, severity_named
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken
 from loopwright.workflows.iqa.tools.registry import find_tool
@@ -136,7 +136,12 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
     if _COMPARING.search(asked) or (_COMPARING.search(text) and _REFERENCE.search(text)):
         stated, found = _relation(text, asked), compare(facts)
         return _Support(None if stated is None or found is None else float(stated == found))
-    strong = severity_named(text)
+    strong, about = severity_named(text), [s for s in spans(spoken(stem)) if s.section in ("faults", "topics")]
+    if strong is not None and _LEVEL_TEXT.match(text) and {span.section for span in about} == {"topics"}:
+        # "High" is a level of the sharpness, and of the contrast neither that nor the strength of a fault.
+        if any(span.key != Distortion.SHARPNESS for span in about):
+            return _Support(None)
+        strong = None
     if strong is not None and (_ABOUT_STRENGTH.search(asked) or topic):
         return _Support(_strength(strong, facts.severity(topic)))
     if hue_named(text) and any(closeness(name, "color cast") > 0 for name in topic):
@@ -177,7 +182,7 @@ def _strength(stated: Severity, found: Severity | None) -> float | None:
 
 
 def _levels(text: str, asked: str) -> list[int]:
-    if match := _LEVEL_TEXT.match(text):
+    if match := _LEVEL_TEXT.match(text.replace(",", "")):
         return _LEVELS[match[1]]
     number = re.match(r"^([1-5])(?:\s*(?:stars?|/\s*5|out of 5))?$", text)
     return [int(number[1])] if number and _SCORING.search(asked) else []

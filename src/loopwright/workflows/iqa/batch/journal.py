@@ -63,11 +63,8 @@ class Journal:
             InputError: If there is one and it is not to be resumed, or it is of another shard or version.
             BackendError: If it is no journal, another process has it open, or it cannot be read or written.
         """
-        try:
+        with writing(path), ExitStack() as opened:
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
-        with _explained(path), ExitStack() as opened:
             journal = cls(path, sqlite3.connect(path, timeout=0, isolation_level=None))
             opened.enter_context(journal)
             journal._begin(shard)
@@ -113,7 +110,7 @@ class Journal:
         key = record["key"] if record["error"] is None else ""
         # As JSON, names may hold the lone surrogates of file names that are not UTF-8.
         values = (json.dumps(record["sample_id"]), key, json.dumps(record, allow_nan=False))
-        with _explained(self.path):
+        with writing(self.path):
             self._database.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?)", values)
         self.keys[record["sample_id"]] = key
 
@@ -124,8 +121,11 @@ class Journal:
 
 
 @contextmanager
-def _explained(path: Path) -> Generator[None]:
+def writing(path: Path) -> Generator[None]:
+    """Tell why a file of the batch cannot be written."""
     try:
         yield
+    except OSError as error:
+        raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
     except sqlite3.Error as error:
         raise explained_sqlite(error, f"the journal {str(path)!r}") from error

@@ -190,7 +190,7 @@ class Crew(Generic[J]):
         self._begun = self._finished = False
         self._false_starts = 0
         for _ in range(workers):
-            self._start()
+            self._workers.append(_Worker(*self._given))
 
     def __enter__(self) -> Self:
         return self
@@ -212,9 +212,6 @@ class Crew(Generic[J]):
             for worker in [worker for worker in busy if worker.connection in heard]:
                 yield from self._hear(worker)
         self._finished = True
-
-    def _start(self) -> None:
-        self._workers.append(_Worker(*self._given))
 
     def _feed(self, waiting: Iterator[_Task[J]], stopped: Callable[[], bool]) -> list[_Worker[J]]:
         """Send jobs to who has few; the workers that are to be heard of."""
@@ -248,7 +245,7 @@ class Crew(Generic[J]):
                     f"a worker process {how} before it began; run one image with `iqa assess` to see why, and in a "
                     "script, call this below `if __name__ == '__main__':`"
                 )
-        self._start()
+        self._workers.append(_Worker(*self._given))
         if not worker.tasks:
             return
         culprit = worker.tasks.popleft()
@@ -279,16 +276,14 @@ def _serve(connection: Connection, make: Callable[..., Callable[[Any], Any]], gi
 @contextmanager
 def _one_thread_each() -> Generator[None, None, None]:
     """Set what processes that start meanwhile take over: one thread of arithmetic."""
-    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    before = {name: os.environ[name] for name in _ONE_THREAD if name in os.environ}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in _ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @contextmanager

@@ -5,8 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from loopwright.errors import BackendError
-from loopwright.workflows.iqa.batch.journal import Journal, Record
+from loopwright.workflows.iqa.batch.journal import Journal, Record, writing
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import ExecutorOutput, SummarizerOutput
@@ -50,10 +49,8 @@ class Digest:
         count = f"{self.overview.rows:,} images"
         if len(rows) < self.overview.rows:
             count = f"the worst {len(rows):,} of {self.overview.rows:,}"
-        try:
+        with writing(path):
             write_report(rows, path, title=f"Image quality: {count}", overview=self.overview)
-        except OSError as error:
-            raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
     def _row(self, sample: Sample, record: Record) -> ReportRow:
         state: dict[str, Any] = {"region": sample.region, **record["state"], "error": record["error"]}

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from loopwright.engine.events.reasons import stops_said
-from loopwright.errors import BackendError, InputError, unknown_name_message
+from loopwright.errors import InputError, unknown_name_message
 from loopwright.files import complete
-from loopwright.workflows.iqa.batch.journal import Record
+from loopwright.workflows.iqa.batch.journal import Record, writing
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.report import ReportRow
 from loopwright.workflows.iqa.schemas import ToolLog
@@ -112,12 +112,10 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
         BackendError: If it cannot be written.
     """
     write = FORMATS[path.suffix.lower()]
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with complete(path) as unfinished:
             write(unfinished, rows)
-    except OSError as error:
-        raise BackendError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> None:

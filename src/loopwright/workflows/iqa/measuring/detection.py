@@ -38,7 +38,7 @@ class Detection:
     doubts: list[Doubt] = field(default_factory=list[Doubt])
     """What it could neither state nor rule out, beside a sure finding too; empty if it abstained on all kinds."""
     otherwise: str | None = None
-    """How the image differs from its reference, where that is none of the distortions."""
+    """How it differs from its reference, or what of it is blank, where that is none of the distortions."""
 
     @property
     def softened(self) -> bool:
@@ -116,7 +116,7 @@ def _measured(name: str, detection: Detection, features: ImageFeatures, pair: Pa
     finding = assess(name, features, pair, confidence=SIGNS.unstated)
     # What cannot be told must pass neither for absent nor for there.
     softened = detection.softened and kind_of(name) in (Distortion.BLURS, Distortion.SHARPNESS)
-    open_ = [] if pair is not None or softened else [*detection.doubts, *doubts(features, [])]
+    open_ = [] if pair is not None or softened else [*detection.doubts, *doubts(features, [], named=True)]
     doubt = next((each.why for each in open_ if any(closeness(name, other) > 0 for other in each.about)), "")
     if doubt:
         said = f"{subject_of(name)}: {doubt}"

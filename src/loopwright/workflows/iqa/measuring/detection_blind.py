@@ -60,8 +60,12 @@ def unmeasured(features: ImageFeatures, findings: list[DistortionFinding]) -> li
     return [Doubt(_SOFTNESS, "without a single clear edge, sharpness cannot be judged")]
 
 
-def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[Doubt]:
-    """Why no type is stated, where the image is unusual enough to wonder; none for an image that looks clean."""
+def doubts(features: ImageFeatures, findings: list[DistortionFinding], *, named: bool = False) -> list[Doubt]:
+    """Why no type is stated, where the image is unusual enough to wonder; none for an image that looks clean.
+
+    Only who has named a cast is told of an image without the grey that would show the colour of its light.
+    """
+    greyless = named and features.neutral_share < SIGNS.greyless
     reasons = [
         Doubt((finding.type,), f"{finding.type} is only a guess ({finding.confidence:.0%})") for finding in findings
     ]
@@ -74,9 +78,9 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding]) -> list[D
         (luma < 60 and lit, "underexposure", f"a mean luma of {luma:.0f} may be underexposure or a dark scene"),
         (luma > white and lit, "overexposure", f"a mean luma of {luma:.0f} may be overexposure or a bright scene"),
         (spread < 120, "low contrast", f"a luma range of {spread:.0f} may be low contrast or a soft scene"),
-        (chroma < SIGNS.colourless, vivid, "without any colour it may be desaturated or a black-and-white photograph"),
-        (SIGNS.colourless <= chroma < 5, vivid, f"a mean chroma of {chroma:.1f} may be desaturation or a grey scene"),
+        (chroma < 5, vivid, f"a mean chroma of {chroma:.1f} may be a grey scene or a black-and-white photograph"),
         (tint > 15, "color cast", f"a common tint of {tint:.0f} CIELAB units may be a colour cast or coloured light"),
+        (greyless, "color cast", "without anything grey, a colour cast cannot be told from the scene's own colours"),
         (chroma > SIGNS.vivid, vivid, f"a mean chroma of {chroma:.0f} may be oversaturation or a vivid scene"),
         (
             steep > SIGNS.steep and features.jpeg_evidence < SIGNS.jpeg_evidence, "oversharpening",
@@ -169,8 +173,8 @@ def _blur_in_noise(features: ImageFeatures, noise: list[Sign]) -> list[Sign]:
 def _sharpened(features: ImageFeatures) -> list[Sign]:
     if not features.edge_ratio > SIGNS.sharpened:
         return []
-    # The strokes of a page and of a screen are as steep; these are grey, or leave levels out.
-    drawn = features.chroma < SIGNS.colourless or features.level_use < SIGNS.all_levels
+    # The strokes of a page and of a screen are as steep; these are grey, or flat between the strokes.
+    drawn = features.chroma < SIGNS.colourless or features.flat_share > SIGNS.plain
     confidence = min(SIGNS.guessed if drawn else 0.8, 0.5 + 0.4 * (features.edge_ratio - SIGNS.sharpened))
     return [Sign("oversharpening", confidence, "a perfect step gives at most 3")]
 
@@ -180,18 +184,10 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
     found: list[Sign] = []
     # White paper clips all three channels; too much light clips one or two first where the scene has colour.
     bright = features.mean_luma > 110 and features.bright_point >= 253 and features.clipped_fraction > SIGNS.clipped
-    if clean and bright and features.partly_clipped_fraction > 0.04:
+    if clean and bright and features.partly_clipped_fraction > 0.04 and features.flat_share < SIGNS.drawn:
         confidence = min(0.8, 0.4 + features.clipped_fraction)
-        found.append(
-            Sign("overexposure", confidence, "coloured areas are clipped in some channels, unlike white paper")
-        )
-    elif (
-        clean
-        and bright
-        and features.clipped_fraction > SIGNS.widely_clipped
-        and features.mean_luma <= SIGNS.white_scene
-    ):
-        found.append(Sign("overexposure", 0.4, "white things look the same"))
+        why = "coloured areas are clipped in some channels, unlike white paper"
+        found.append(Sign("overexposure", confidence, why))
     if features.dark_point > SIGNS.white_out:
         return [Sign("overexposure", 0.8, "nothing but white is left")]
     if features.bright_point < 140 and features.dark_point < 20:
@@ -209,6 +205,4 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
         else:
             confidence, why = 0.4, "a scene of strong colours, or coloured light, looks the same"
         found.append(Sign("color cast", confidence, why))
-    if 1 <= features.chroma < 3.5:
-        found.append(Sign("saturation change", 0.4, "a grey scene looks the same"))
     return found

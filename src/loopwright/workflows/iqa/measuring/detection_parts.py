@@ -161,9 +161,12 @@ def detect_in_parts(
         What `detect` finds, or what the parts show where that is something else; then each finding says where it is, in
         its explanation and in `measured` (see `place_of`).
     """
+    blank = blank_lines(rgb, reference)
+    if reference is not None and blank:
+        return Detection(otherwise=blank)
     whole = detect(features, pair)
     if reference is None:
-        return _with_noisy_part(whole, rgb, features)
+        return dataclasses.replace(_with_noisy_part(whole, rgb, features), otherwise=blank)
     parts, rest = changed_parts(rgb, reference) or ([], 0.0)
     by_part = [_of_part(part, rgb, reference, features) for part in parts]
     edited = EDITED if None in by_part else None
@@ -178,6 +181,36 @@ def detect_in_parts(
             # The same everywhere, though more of it meets the eye where the scene is busy.
             return whole
     return dataclasses.replace(whole, findings=local, abstained=None, otherwise=edited)
+
+
+EVEN, STEP, PAGE, WHITE = 2, 8, 0.6, 250
+"""Grey levels within which a row has one colour, and by which those near it differ; share of pixels like the next from
+which it is a page or a screen, which has such rows by itself; and the level of a clipped sky."""
+
+
+def blank_lines(rgb: Rgb, reference: Rgb | None) -> str | None:
+    """Which rows or columns hold one colour and end abruptly, in words; none of a frame, rim, page or white sky."""
+    why = "data was lost or a border was added" if reference is None else "data was lost"
+    for name, axes in (("rows", (0, 1, 2)), ("columns", (1, 0, 2))):
+        lines = rgb.transpose(axes)
+        found, green = (np.ptp(lines[:, ::16], axis=1) <= EVEN).all(axis=1), lines[..., 1]
+        found[found] = (np.ptp(lines[found], axis=1) <= EVEN).all(axis=1)
+        if not found.any() or found.all() or np.mean(green[~found, 1:] == green[~found, :-1]) > PAGE:
+            continue
+        thin = len(found) // 100 + 1
+        framed = found[:thin].all() and found[-thin:].all() and np.ptp(green[[0, -1], 0]) <= EVEN
+        for first, last in np.flatnonzero(np.diff(found, prepend=False, append=False)).reshape(-1, 2):
+            beside = [each for each in (green[max(first - 24, 0) : first], green[last : last + 24]) if len(each)]
+            steps = [np.quantile(np.abs(each - green[first].astype(int)), 0.25, axis=1).max() for each in beside]
+            rim = framed or last - first < thin or green[first].min() >= WHITE
+            plain = np.ptp(green[first:last]) <= 2 * EVEN
+            # What was plain before has lost nothing.
+            plain &= reference is None or reference.transpose(axes)[first:last, :, 1].std(axis=1).mean() > STEP
+            found[first:last] = plain and min(steps) >= STEP and not (len(beside) == 1 and rim)
+        if found.mean() > 0.01:
+            count = f"{found.sum()} of {len(found)} {name} ({found.mean():.0%} of the image, from {found.argmax() + 1})"
+            return f"{count} hold one colour from end to end, as where {why}"
+    return None
 
 
 def _unless_edited(whole: Detection, rgb: Rgb, reference: Rgb) -> Detection:

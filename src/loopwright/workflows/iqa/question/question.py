@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.question.places import named_places
 from loopwright.workflows.iqa.question.scales import Scale, read_scale, read_threshold
 from loopwright.workflows.iqa.question.terms import DETERMINER, VERBS, degrees, objects, predicate, set_aside, term_of
 from loopwright.workflows.iqa.question.tool_names import named_tools
-from loopwright.workflows.iqa.question.vocabulary import CONTENT, Span, canonical, is_format, spans, spans_of
+from loopwright.workflows.iqa.question.vocabulary import CONFIRMED, CONTENT, Span, canonical, is_format, spans, spans_of
 from loopwright.workflows.iqa.tools.registry import plain
 
 _IMAGES = re.compile(r" (?:ones?|images?|pictures?|photos?|pics?|shots?|frames?|files?|scans?)\b")
@@ -76,7 +76,8 @@ class _Reader:
         kept = [span for span in kept if span not in self.out]
         self.terms = tuple(dict.fromkeys(term_of(span, clause) for span in kept))
         self.begins = first_sections(clause)
-        self.joined: Literal["and", "or"] = "or" if re.search(r"\b(?:or|oder|ou|o)\b", clause) else "and"
+        offers = re.search(r"\b(?:or|oder|ou|o)\b", clause) and not CONFIRMED.search(clause)
+        self.joined: Literal["and", "or"] = "or" if offers else "and"
         self.which = bool(re.search(rf"\b(?:{_WHICH})\b", clause))
         told = "yes_no" in self.begins or bool(_TAG.search(clause)) or re.search(r"\b(?:whether|ob)\b", text)
         shown = re.match(r"\W*(?:what|was|que|qu'est|qué|cosa)\b.*\b(?:in|on|auf|dans|sur|en|nell)\b", clause)
@@ -331,7 +332,7 @@ class _Reader:
         offered = set(self.remedies) or faults if len(faults) < 2 or self.has("advice") else faults
         listed = self.which or re.search(r"\b1\W.*\b2\W|\b(?:choose|pick|select)\b", self.clause)
         joined = joined or (listed and len({term.name for term in self.terms}) > 1)
-        if not joined or _EXISTS.search(self.clause):
+        if not joined or _EXISTS.search(self.clause) or CONFIRMED.search(self.clause):
             return False
         generic = self.has("good") and offered - {"reshoot"} and not re.search(r"\b(?:or|oder|ou|o) not\b", self.clause)
         return len(offered) > 1 or bool(generic)

@@ -4,14 +4,13 @@ import re
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, severity_named
 from loopwright.workflows.iqa.question.asked import Term
-from loopwright.workflows.iqa.question.vocabulary import Span, all_known, canonical, spans, spans_of
+from loopwright.workflows.iqa.question.vocabulary import CONFIRMED, Span, all_known, canonical, spans, spans_of
 
 _FREE = re.compile(
     r"\b(?:free (?:of|from)|frei von|(without|ohne|sans|sin|senza)) ((?:(?!but |aber |mais |pero )\w+ )*)$"
 )
-_DENIED = re.compile(
-    r"\b(?<!is )(?<!was )(?:that|dass)\b[^,;:?]{0,80}(?<!\bor )(?:\b(?:not?(?! only)|kein\w*|nicht)|n't) (?:\w+ ){0,2}$"
-)
+_NOT = re.compile(r"(?<!\bor )(?:\b(?:not?(?! only)|kein\w*|nicht)|n't) (?:\w+ ){0,2}$")
+_DENIED = re.compile(rf"\b(?<!is )(?<!was )(?:that|dass)\b[^,;:?]{{0,80}}{_NOT.pattern}")
 
 
 def term_of(span: Span, text: str) -> Term:
@@ -26,7 +25,8 @@ def term_of(span: Span, text: str) -> Term:
     free = said is not None and (not said[1] or (all_known(said[2]) and not spans_of("reference", said[2])))
     free = free or span.text.endswith(("less", "frei", " free")) or text[span.end :].startswith((" free", " frei"))
     # "Can you confirm that it has no noise?"
-    absent = (absent or free) is not bool(_DENIED.search(text[: span.start]))
+    confirmed = CONFIRMED.search(text) and _NOT.search(text[: span.start])
+    absent = (absent or free) is not bool(confirmed or _DENIED.search(text[: span.start]))
     return Term(name=name, absent=absent, word=span.text, free=free)
 
 

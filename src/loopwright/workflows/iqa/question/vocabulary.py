@@ -23,9 +23,11 @@ CONTENT = frozenset(
 )
 """The sections whose words say what a question is about."""
 
+CONFIRMED = re.compile(r"(?:\b(?:not?|kein\w*|nicht)\b|n't) .*,\W*(?:right|correct)\W*$")
+"""A denial that wants its own words confirmed: "it isn't blurred, right?", but not "it isn't blurred, is it?"."""
+
 _SINGLE = "="
 """The key of a section that is not divided."""
-
 
 _NEUTRAL = frozenset("color colour brightness exposure contrast saturation sharp sharpness sharpening".split())
 """Names of distortions that in a question are topics, praise or remedies."""

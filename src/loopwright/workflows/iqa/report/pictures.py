@@ -4,7 +4,6 @@ import base64
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import cv2
@@ -32,9 +31,6 @@ _QUALITIES = (82, 60, 35, 10)
 
 _WEAK, _STRONG = 0.01, (0.1, 0.5)
 """The difference that is nothing on a map, and the bounds of the one that is its strongest colour."""
-
-_STOPS = np.array([[88, 44, 168], [226, 58, 96], [255, 140, 40], [255, 240, 90]], np.float32)
-"""The colours of a map from the weakest to the strongest, each lighter than the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +104,12 @@ def _map(row: ReportRow, image: LoadedImage, reference: LoadedImage) -> Picture:
     return _picture("Map", caption, picture, scale=said)
 
 
-@cache
-def _table() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """For a map's values in 256 steps: the colour that is laid on, and the share of the picture that stays."""
-    values = np.linspace(0, 1, 256, dtype=np.float32)
-    places = np.linspace(0, 1, len(_STOPS))
-    colours = np.stack([np.interp(values, places, channel) for channel in _STOPS.T], axis=1)
-    cover = 0.7 * np.minimum(values * 2.5, 1)[:, np.newaxis] ** 0.7
-    return (colours * cover).astype(np.float32), (1 - cover).astype(np.float32)
-
-
 def _tinted(rgb: RGB, values: NDArray[np.float32]) -> Image.Image:
     """A dimmed grey picture under the colours of a map: the more there is, the stronger and lighter the colour."""
-    laid, stays = _table()
+    laid = cv2.applyColorMap(np.rint(values * 255).astype(np.uint8), cv2.COLORMAP_PLASMA)[..., ::-1]
     grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).astype(np.float32)[..., np.newaxis] * 0.45 + 20
-    step = np.rint(values * 255).astype(np.uint8)
-    return Image.fromarray((grey * stays[step] + laid[step] + 0.5).astype(np.uint8))
+    cover = 0.7 * np.minimum(values * 2.5, 1)[..., np.newaxis] ** 0.7
+    return Image.fromarray((laid * cover + grey * (1 - cover) + 0.5).astype(np.uint8))
 
 
 def _small(rgb: RGB) -> Image.Image:

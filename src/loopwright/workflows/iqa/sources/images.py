@@ -173,7 +173,9 @@ def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) ->
             try:
                 rgb, notes = _decode(file, file_path, max_pixels)
             finally:
-                _check_unchanged(file, before, file_path)
+                after = os.fstat(file.fileno())
+                if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+                    raise ImageError(f"{str(path)!r} changed while it was read; wait till it is complete and run again")
     except OSError as error:
         shown = str(file_path)[:200]
         raise ImageError(f"cannot read {shown!r}: {error.strerror or _one_line(error)}") from error
@@ -221,12 +223,6 @@ def _check_file(path: Path) -> None:
         raise ImageError(f"{str(path)!r} is not a regular file but a pipe, a device or a socket; save it to a file")
     if path.stat().st_size == 0:
         raise ImageError(f"{str(path)!r} is empty (0 bytes); copy or download it again")
-
-
-def _check_unchanged(file: BinaryIO, before: os.stat_result, path: Path) -> None:
-    after = os.fstat(file.fileno())
-    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-        raise ImageError(f"{str(path)!r} was changed while it was read; wait until it is complete and run again")
 
 
 def _decode(file: BinaryIO, path: Path, max_pixels: int) -> tuple[RGB, list[str]]:

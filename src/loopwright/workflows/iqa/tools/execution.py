@@ -24,7 +24,6 @@ from loopwright.workflows.iqa.tools.registry import Tool, all_tools
 EXIT_S = 120.0
 """The most seconds that the end of the interpreter waits for tools that were given up."""
 
-
 _late: list[threading.Thread] = []
 """Threads of runs that were given up."""
 

@@ -49,8 +49,10 @@ def noise(channels: Sequence[Plane]) -> tuple[Noise, tuple[Noise, ...]]:
     """Noise of an image, and of each of its `CELLS` x `CELLS` cells, row by row: a noisy sky has a clean foreground."""
     red, green, blue = (fine_detail(channel) for channel in channels)
     plane = channels[1]
-    energy = block_means(green * green, NOISE_BLOCK)
-    fine = np.sqrt(energy)
+    # Noise leaves hardly a pixel as its neighbours are; where most are, a few strokes are drawn.
+    drawn = block_means((np.abs(green) < 0.1).astype(np.float32), NOISE_BLOCK) > 0.5
+    energy = np.where(drawn, 0, block_means(green * green, NOISE_BLOCK))
+    fine = np.sqrt(block_means(green * green, NOISE_BLOCK))
     level = block_means(plane, NOISE_BLOCK)
     half = fine_detail(area_mean(plane, (plane.shape[1] // 2, plane.shape[0] // 2)))
     coarse = np.sqrt(block_means(half * half, NOISE_BLOCK // 2))

@@ -35,13 +35,14 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
     cast_a, cast_b = _cast(image, lightness, usable)
     size = magnitude(image[..., 1], image[..., 2])
     spread = image[..., 1:][usable].std(axis=0) if usable.any() else np.zeros(2)
+    small, smooth = area_mean(plane, (64, 64)).astype(np.float64).ravel(), surface()
     return dict(
         overexposed_fraction=float(1 - share[249]),
         partly_clipped_fraction=np.count_nonzero((clipped == 1) | (clipped == 2)) / clipped.size,
         mean_luma=float(plane.mean()),
         dark_point=float(dark),
         bright_point=float(bright),
-        tone_variation=_variation(plane),
+        tone_variation=float((small - smooth @ (small @ smooth)).std()),
         steepest_slope=quantiles(slope.size, [0.999])[0],
         cast_a=cast_a,
         cast_b=cast_b,
@@ -49,13 +50,6 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
         chroma_spread=float(np.linalg.norm(spread)),
         neutral_share=float((size[usable] < GREY).mean()) if usable.any() else 1.0,
     )
-
-
-def _variation(plane: Plane) -> float:
-    """What a quadratic surface leaves of the luma, once that is reduced to 64 x 64."""
-    small = area_mean(plane, (64, 64)).astype(np.float64).ravel()
-    smooth = surface()
-    return float((small - smooth @ (small @ smooth)).std())
 
 
 @lru_cache(maxsize=1)

@@ -37,7 +37,10 @@ def haarpsi(pair: Pair) -> float:
         gain, weigh = _pooled(similarity(*fine, _C), similarity(*middle, _C), weight)
         gained, weighed = gained + gain, weighed + weigh
         weights.append(weight)
-    chroma = [Two(*(np.abs(_mean_of_four(plane)) for plane in both)) for both in (i, q)]
+    chroma = [
+        Two(*(np.abs(f32(cv2.blur(plane, (2, 2), anchor=(0, 0), borderType=cv2.BORDER_CONSTANT))) for plane in both))
+        for both in (i, q)
+    ]
     weight = (weights[0] + weights[1]) * np.float32(0.5)
     gain, weigh = _pooled(similarity(*chroma[0], _C), similarity(*chroma[1], _C), weight)
     gained, weighed = gained + gain, weighed + weigh
@@ -69,7 +72,3 @@ def _haar(plane: Map, size: int, across: bool) -> Map:
         borderType=cv2.BORDER_CONSTANT,
     )  # fmt: skip
     return np.abs(found, out=found)
-
-
-def _mean_of_four(plane: Map) -> Map:
-    return f32(cv2.boxFilter(plane, cv2.CV_32F, (2, 2), anchor=(0, 0), borderType=cv2.BORDER_CONSTANT))
