@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { formatAgo, formatBytes, formatCost, formatDuration, formatOrigin, formatPasses, formatShare, formatTokens, plural } from '../src/lib/format';
+import { formatAgo, formatBytes, formatChange, formatCost, formatDuration, formatOrigin, formatPasses, formatShare, formatTokens, plural } from '../src/lib/format';
 
 describe('formatDuration', () => {
   it.each([
@@ -31,6 +31,16 @@ describe('formatCost', () => {
     [12.5, '$12.50'],
     [1234.5, '$1,234.50'],
   ])('writes %s dollars as %s', (given, written) => expect(formatCost(given)).toBe(written));
+});
+
+describe('formatChange', () => {
+  it.each([
+    [0, '±0'],
+    [0.004, '±0'],
+    [-0.004, '±0'],
+    [0.06, '+0.1'],
+    [-2, '−2.0'],
+  ])('writes %s as %s', (given, written) => expect(formatChange(given, (size) => size.toFixed(1))).toBe(written));
 });
 
 describe('formatTokens', () => {

@@ -228,7 +228,7 @@ class EngineConfig(Section):
         for source, given in layers.items():
             data = _merged(data, _own(given, source, [*known, *foreign], foreign))
         try:
-            return cls.model_validate(data)
+            return cls.model_validate(data, context=layers)
         except ValidationError as error:
             key = error.errors()[0]["loc"]
             culprit = next((source for source in reversed(layers) if _holds(layers[source], key)), origin)
@@ -239,11 +239,11 @@ def first_problem(error: ValidationError) -> str:
     """The first problem of a pydantic error in one line: the key, the value and what is wrong with it."""
     first = error.errors()[0]
     key, given = ".".join(str(part) for part in first["loc"]), first.get("input")
-    # A whole section can hold an API key, and a key's place can hold another.
-    shown = "" if isinstance(given, (Mapping, list, tuple)) or "key" in key else f" is {given!r}"
+    # A whole section can hold an API key, and a key's place or a model's can hold another.
+    hidden = isinstance(given, (Mapping, list, tuple)) or "key" in key or key.startswith("models.")
     said = own_words(first["msg"])
     word = said.partition(" ")[0]  # "OPENAI_BASE_URL must be", "PostgreSQL is"
-    return f"{key}{shown}: {word.lower() if word.istitle() else word}{said[len(word) :]}"
+    return f"{key}{'' if hidden else f' is {given!r}'}: {word.lower() if word.istitle() else word}{said[len(word) :]}"
 
 
 @cache

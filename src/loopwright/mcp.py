@@ -154,7 +154,8 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
     """Run a workflow, tell the host of each node and pass, and answer with what came out."""
     files = [given[name] for name in upload_fields(workflow.Input) if isinstance(given.get(name), str)]
     run = workflow.run(given, {file: Path(file) for file in files if Path(file).is_file()}, uuid.uuid4().hex)
-    result, told = None, 0
+    result: Any = None  # the last that it gives
+    told = 0
     async for event in workflow.follow(run):
         if isinstance(event, RunResult):
             result = event
@@ -162,8 +163,6 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
         for words in _progress(workflow, run, event):
             told += 1
             await context.session.report_progress(told, message=storable(words))
-    if result is None:
-        raise InputError("the run ended without a result")
     outcome, _events = await run.ended(result)
     plain, failed = plain_json(outcome.model_dump()), outcome.error is not None
     said = _with_citations(outcome) or ("" if failed else json.dumps(plain["details"], ensure_ascii=False, indent=2))

@@ -24,7 +24,7 @@ graph = bounded(builder, Loop(name="more", target="add", sources=("add",), limit
 
 def test_a_graph_of_ones_own_is_measured_without_its_loop_and_its_versions_are_kept(loopwright, tmp_path):
     (tmp_path / "count.py").write_text(GRAPH)
-    (tmp_path / "q.jsonl").write_text(json.dumps({"id": "a", "topic": "t", "expected": {"answers": ["xxx"]}}))
+    (tmp_path / "q.jsonl").write_text(json.dumps({"id": 7, "topic": "t", "expected": {"answers": "xxx"}}))
     words = ("evaluate", "count.py", "q.jsonl", "--without-loops")
     found = json.loads(loopwright(*words, "--json", cwd=tmp_path).stdout)
     assert (found["workflow"], found["questions"], found["em"]) == ("count-graph", 1, 1.0)

@@ -93,5 +93,11 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
+/** A difference with its sign; `±0` where it is too small to be shown. */
+export function formatChange(by: number, format: (size: number) => string): string {
+  const size = format(Math.abs(by));
+  return size === format(0) ? '±0' : `${by < 0 ? '−' : '+'}${size}`;
+}
+
 /** `1 run`, `2 runs`. */
 export const plural = (count: number, one: string, many: string = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

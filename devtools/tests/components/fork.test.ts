@@ -72,6 +72,16 @@ describe('forking a run', () => {
     expect([...step.options].map((option) => option.textContent)).toEqual(['step 0, before plan', 'step 1, before search']);
   });
 
+  it('offers the steps around the one that is shown where there are thousands', async () => {
+    serve(REPLIES);
+    const view = viewOf(logOf(...Array.from({ length: 3000 }, (_, at) => state(at, ['plan']))));
+    render(ForkDialog, { open: true, record: recordOf(), graph: null, view, index: 1500 });
+    const select = screen.getByLabelText('Start from') as HTMLSelectElement;
+    const steps = [...select.options, ...select.selectedOptions].map((option) => option.textContent!.split(',')[0]);
+    expect([steps[0], ...steps.slice(-2)]).toEqual(['step 1400', 'step 1600', 'step 1500']);
+    expect(screen.getByText(/of 3,000/)).toBeTruthy();
+  });
+
   it('starts nothing while a value is no JSON', async () => {
     const sent = await opened();
     await edit('limit', '3,');

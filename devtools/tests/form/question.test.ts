@@ -19,6 +19,13 @@ describe('a question', () => {
   it('is answered with yes or no, or with one of a list, where the schema says so', () => {
     expect(questionOf({ message: 'Send?', schema: { type: 'boolean' } }).choices).toEqual([{ label: 'Yes', value: true }, { label: 'No', value: false }]);
     expect(questionOf({ message: 'How?', schema: { enum: ['slow', 'fast'] } }).choices.map((each) => each.value)).toEqual(['slow', 'fast']);
+    for (const schema of [{ enum: [1, null] }, { oneOf: [{ const: 1 }, { const: null }] }, { anyOf: [{ enum: [1] }, { enum: [null] }] }]) {
+      expect(questionOf({ schema }).choices.map((each) => each.value)).toEqual([1, null]);
+    }
+    for (const none of [{ const: null, title: 'Neither' }, { type: 'null', title: 'Neither' }]) {
+      expect(questionOf({ schema: { oneOf: [{ const: 1, title: 'One' }, none] } }).choices).toEqual([{ label: 'One', value: 1 }, { label: 'Neither', value: null }]);
+    }
+    expect(questionOf({ schema: { type: ['boolean', 'null'] } }).choices.map((each) => each.value)).toEqual([true, false, null]);
   });
 
   it('calls values as the schema does, and a text without letters as its JSON', () => {

@@ -204,13 +204,14 @@ class Conversation(Generic[T]):
         self.reminder = instruction if enforced else "Reply with the corrected JSON object, and with nothing else."
         self.prompt: list[BaseMessage] = self.first
 
-    def goes_on_after(self, error: Exception) -> bool:
-        """Whether the question is sent to a fallback after an error, afresh and with repairs of its own."""
-        if not self.chain.leaves(self.position, error, self.node):
-            return False
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """Ask once; after what a fallback can do better the question goes to it, afresh and with repairs of its own."""
+        with self.chain.asking(self.position, self.node):
+            yield
+            return
         self.position += 1
         self._begin()
-        return True
 
     def read(self, reply: Any) -> Answer[T] | None:
         """Validate a reply; None means that `prompt` is to be sent next."""
@@ -246,10 +247,8 @@ def counting_failure(usages: Sequence[UsageRecorder], model: str, node: str | No
         # What is counted here, since LangChain tells nothing of a cancelled call, is not counted by its callbacks too.
         with holding(usage_of_the_run, None):
             yield
-    except GraphBubbleUp:  # a spent budget: the call was not sent
-        raise
     except BaseException as error:
-        for usage in usages:
+        for usage in () if isinstance(error, GraphBubbleUp) else usages:  # a spent budget: the call was not sent
             usage.record_failure(model=model, node=node, error=error)
         raise
 
@@ -284,28 +283,22 @@ def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options
     """Do what `ask` does, and say what the reader must know of the reply."""
     talk = Conversation(model, messages, schema, options)
     while True:
-        try:
+        with talk.turn():
             with counting_failure(talk.usages, talk.model, talk.node):
                 reply = talk.runnable.invoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer
-        except Exception as error:
-            if not talk.goes_on_after(error):
-                raise
 
 
 async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> T:
     """Do what `ask` does, without blocking the event loop."""
     talk = Conversation(model, messages, schema, options)
     while True:
-        try:
+        with talk.turn():
             with counting_failure(talk.usages, talk.model, talk.node):
                 reply = await talk.runnable.ainvoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer.reply
-        except Exception as error:
-            if not talk.goes_on_after(error):
-                raise
 
 
 async def awritten(
@@ -326,18 +319,14 @@ async def awritten(
     while True:
         link, whole, begun, told = chain.links[position].model, AIMessageChunk(content=""), False, ""
         name = model_name(link)
-        try:
+        with chain.asking(position, node) as said:
             with counting_failure(usages, name, node):
                 async for piece in link.astream(prompt, **options):
                     whole, begun = whole + piece if begun else piece, True  # one that does not stream gives no chunk
+                    said.append(bool(whole.text))
                     if tell and (text := _without_thoughts(whole.text)).startswith(told):
                         tell(text.removeprefix(told))
                         told = text
-        except Exception as error:
-            if whole.text or not chain.leaves(position, error, node):
-                raise
-            position += 1
-        else:
             for each in usages:
                 each.record(whole, model=name, node=node)
             text = _without_thoughts(whole.text)
@@ -347,6 +336,7 @@ async def awritten(
                 if tell:
                     tell(_MORE)
             return text
+        position += 1
 
 
 def cut_off(message: BaseMessage) -> str | None:

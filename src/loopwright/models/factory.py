@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatResult
 from pydantic import AliasChoices, SecretStr, ValidationError
 
-from loopwright.errors import ModelError, unknown_name_message
+from loopwright.errors import ModelError
 from loopwright.models.guard import RequestGuard, redact, require_model_requests, stumbles
 from loopwright.models.spec import ModelSpec
 from loopwright.models.validation import problem_lines
@@ -234,9 +234,6 @@ def _install(spec: ModelSpec, error: ImportError) -> str:
 
 def _explain(spec: ModelSpec, error: Exception) -> str:
     known = PROVIDERS.get(spec.provider)
-    if known is None and isinstance(error, ValueError) and "provider" in str(error):
-        names = unknown_name_message("model provider", spec.provider, PROVIDERS)
-        return f"{names} LangChain's init_chat_model knows more."
     given = spec.api_key or spec.api_key_env or "api_key" in spec.options
     if known is not None and known.key_env and not given and not any(os.environ.get(name) for name in known.key_env):
         return _missing_key(known)

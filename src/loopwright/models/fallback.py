@@ -7,7 +7,8 @@ retries of the node come first, and every switch is a warning and an event.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -51,26 +52,31 @@ class Chain:
     def __init__(self, links: Sequence[Link]) -> None:
         self.links = tuple(links)
 
-    def leaves(self, position: int, error: Exception, node: str | None = None) -> bool:
-        """Whether the next model is to be asked after one failed, by its position; if so, it is logged and an event.
+    @contextmanager
+    def asking(self, position: int, node: str | None = None) -> Generator[list[bool]]:
+        """Ask a model within; that it fails is logged and an event where the next one is to be asked, and else raised.
 
-        Not if there is none, if another model would not help, or if the node is about to be tried again. The node that
-        asked is by default the one that runs this code.
+        It is raised if there is no next one, if another would not help, if the node is about to be tried again, or once
+        the list that this gives holds that something was said. The node is by default the one that runs this code.
         """
-        link = self.links[position]
-        reason = "bad_reply" if isinstance(error, StructuredReplyError) or cut_off_usage(error) else failure_kind(error)
-        if position + 1 == len(self.links) or reason not in link.leave_on or will_retry(error):
-            return False
-        before, after = model_name(link.model), model_name(self.links[position + 1].model)
-        kind, message = type(error).__name__, redact(str(error), [*link.secrets])[:_SHOWN]
-        node = node or _running_node()
-        asked = f"node {node!r}: " if node else ""
-        logger.warning("%smodel %r failed (%s): %s: %s; asking %r instead", asked, before, reason, kind, message, after)
-        event = ModelFellBack(
-            node=node, from_model=before, to_model=after, kind=kind, failure=str(reason), message=message
-        )
-        emit(event.model_dump(mode="json"))
-        return True
+        said: list[bool] = []
+        try:
+            yield said
+        except Exception as error:
+            link, bad = self.links[position], isinstance(error, StructuredReplyError) or cut_off_usage(error)
+            why = "bad_reply" if bad else failure_kind(error)
+            last = any(said) or position + 1 == len(self.links)
+            if last or why not in link.leave_on or will_retry(error):
+                raise
+            before, after = model_name(link.model), model_name(self.links[position + 1].model)
+            kind, message = type(error).__name__, redact(str(error), [*link.secrets])[:_SHOWN]
+            node = node or _running_node()
+            who = f"node {node!r}: " if node else ""
+            logger.warning("%smodel %r failed (%s): %s: %s; asking %r instead", who, before, why, kind, message, after)
+            event = ModelFellBack(
+                node=node, from_model=before, to_model=after, kind=kind, failure=str(why), message=message
+            )
+            emit(event.model_dump(mode="json"))
 
 
 def _running_node() -> str | None:
@@ -101,46 +107,32 @@ class _InTurn:
     def invoke(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
         for position, model in enumerate(self.models):
-            try:
+            with self.chain.asking(position):
                 return model.invoke(input, config, **kwargs)
-            except Exception as error:
-                if not self.chain.leaves(position, error):
-                    raise
 
     async def ainvoke(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the models in turn."""
         for position, model in enumerate(self.models):
-            try:
+            with self.chain.asking(position):
                 return await model.ainvoke(input, config, **kwargs)
-            except Exception as error:
-                if not self.chain.leaves(position, error):
-                    raise
 
     def stream(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        begun = False
         for position, model in enumerate(self.models):
-            try:
+            with self.chain.asking(position) as said:
                 for chunk in model.stream(input, config, **kwargs):
-                    begun = begun or _speaks(chunk)
+                    said.append(_speaks(chunk))
                     yield chunk
                 return
-            except Exception as error:
-                if begun or not self.chain.leaves(position, error):
-                    raise
 
     async def astream(self: Any, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Ask the models in turn; one that has begun to answer is not replaced any more."""
-        begun = False
         for position, model in enumerate(self.models):
-            try:
+            with self.chain.asking(position) as said:
                 async for chunk in model.astream(input, config, **kwargs):
-                    begun = begun or _speaks(chunk)
+                    said.append(_speaks(chunk))
                     yield chunk
                 return
-            except Exception as error:
-                if begun or not self.chain.leaves(position, error):
-                    raise
 
 
 class _Bound(_InTurn, Runnable[Any, Any]):

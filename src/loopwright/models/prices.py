@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from loopwright.engine.budget.budget import PriceTable, Usage
-from loopwright.errors import ModelError
+from loopwright.errors import ModelError, unknown_name_message
 
 
 def kept_prices(provider: str | None = None) -> PriceTable:
@@ -23,10 +23,17 @@ def kept_prices(provider: str | None = None) -> PriceTable:
             with its provider's, as ``"openai/gpt-4.1-mini"``, costs what OpenRouter asks, else what that provider does.
 
     Raises:
-        ModelError: If the package is not installed.
+        ModelError: If the package is not installed, or knows no such provider.
     """
     if importlib.util.find_spec("genai_prices") is None:
         raise ModelError("genai_prices cannot be imported. Install it: pip install 'loopwright[prices]'")
+
+    if provider not in (None, "litellm"):  # which is a list of its own
+        from genai_prices.data_snapshot import find_provider_by_id, get_snapshot
+
+        known: Any = get_snapshot().providers
+        if find_provider_by_id(known, provider) is None:
+            raise ModelError(unknown_name_message("provider of prices", provider, [each.id for each in known]))
 
     def price(model: str, usage: Usage) -> float | None:
         # The list takes a third of a second to read: only where a model was asked.

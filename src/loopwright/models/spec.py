@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self, get_args
+from importlib.util import find_spec
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     NonNegativeInt,
@@ -20,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from loopwright.errors import ConfigError, nearest
+from loopwright.errors import ConfigError, nearest, unknown_name_message
 from loopwright.models.validation import problem_lines
 from loopwright.models.vision import IMAGE_SIDE
 
@@ -73,7 +75,10 @@ class ModelSpec(BaseModel):
     """Whether it sees images. None: as LangChain's profile of the model says; one without a profile is sent none."""
     image_side: int = Field(default=IMAGE_SIDE, ge=64)
     """The longest side of an image that it is sent, in pixels; larger ones are made smaller, and it is told so."""
-    fallback: tuple[ModelSpec, ...] = ()
+    fallback: Annotated[
+        tuple[ModelSpec, ...],
+        BeforeValidator(lambda given: given if type(given) in (list, tuple) else [] if given is None else [given]),
+    ] = ()
     """What is asked in its place when it failed for good: a model as text or mapping, or a list of them in order. A
     fallback can have fallbacks, which come right after it."""
     fallback_on: tuple[FallbackReason, ...] = FALLBACK_REASONS
@@ -84,9 +89,16 @@ class ModelSpec(BaseModel):
     @field_validator("model")
     @classmethod
     def _has_provider(cls, value: str) -> str:
-        provider, colon, name = value.partition(":")
+        provider, colon, name = value.replace("-", "_").lower().partition(":")  # as LangChain reads a provider
         if not (colon and provider.strip() and name.strip()):
             raise ValueError("should be 'provider:name', for example 'openai:gpt-4.1-mini' or 'ollama:qwen2.5'")
+        from loopwright.models.factory import PROVIDERS
+
+        if provider not in PROVIDERS and find_spec("langchain"):  # without which, making it says what to install
+            from langchain.chat_models import base  # seconds, which few pay
+
+            if provider not in (known := {*PROVIDERS, *getattr(base, "_BUILTIN_PROVIDERS", [provider])}):
+                raise ValueError(unknown_name_message("provider", provider, known))
         return value
 
     @field_validator("base_url")
@@ -100,11 +112,10 @@ class ModelSpec(BaseModel):
                 raise ValueError("should not contain a user name or password; use api_key or api_key_env")
         return value
 
-    @field_validator("fallback", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _as_list(cls, value: Any) -> Any:
-        given: list[Any] = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
-        return [{"model": item} if isinstance(item, str) else item for item in given]
+    def _of_a_name(cls, value: Any) -> Any:
+        return {"model": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -143,15 +154,11 @@ def parse_spec(value: str | Mapping[str, Any] | ModelSpec, where: str) -> ModelS
     Raises:
         ConfigError: If it is not a valid spec. The message shows no value, because one may be a secret.
     """
-    if isinstance(value, ModelSpec):
-        return value
-    fields = {"model": value} if isinstance(value, str) else value
     problem, meant, known = "", "", ModelSpec.model_fields
     try:
-        return ModelSpec.model_validate(fields)
+        return ModelSpec.model_validate(value)
     except ValidationError as error:
         problem = "; ".join(problem_lines(error, show_input=False))
-        unknown = [each["loc"][-1] for each in error.errors() if each["type"] == "extra_forbidden"]
-        meant = "".join(nearest(key, known) for key in unknown)
+        meant = "".join(nearest(each["loc"][-1], known) for each in error.errors() if each["type"] == "extra_forbidden")
     # Raised here and not above: as a context, pydantic's error would carry the values along.
-    raise ConfigError(f"the model of {where}: {problem}.{meant} Known fields: {', '.join(known)}.")
+    raise ConfigError(f"{where and f'the model of {where}: '}{problem}.{meant} Known fields: {', '.join(known)}.")

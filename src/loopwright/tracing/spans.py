@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.outputs import LLMResult
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import START
 from opentelemetry import context as otel
@@ -24,6 +23,7 @@ from opentelemetry.metrics import Meter
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from loopwright.engine.budget.budget import PriceTable, Usage
+from loopwright.engine.budget.meter import reply_of
 from loopwright.engine.events.reasons import stops_of
 from loopwright.engine.events.schema import Observer
 from loopwright.engine.ledger import STOP_REASON
@@ -128,10 +128,8 @@ class RunSpans(Observer):
     def _stop(self, stop: Any) -> None:
         """Note at which bounds the run ends."""
         for each in stops_of(stop):
-            self._run.set_attribute(names.STOP_REASON, str(each["outcome"]))
-            self._run.set_attributes(
-                {names.LOOP: each["loop"], names.LIMIT: each["limit"], names.PASSES: each["spent"]}
-            )
+            said = {names.STOP_REASON: str(each["outcome"]), names.LOOP: each["loop"]}
+            self._run.set_attributes({**said, names.LIMIT: each["limit"], names.PASSES: each["spent"]})
 
     # Graphs and nodes
 
@@ -241,11 +239,9 @@ class RunSpans(Observer):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Add what a call used to every pass that it is a part of."""
-        asked = self._parts.pop(run_id, None)
-        made = response.generations[0][0] if response.generations and response.generations[0] else None
-        if asked is None or not isinstance(made, ChatGeneration) or not isinstance(made.message, AIMessage):
+        if (asked := self._parts.pop(run_id, None)) is None:
             return
-        usage = Usage.of(made.message)
+        usage = Usage.of(reply_of(response))
         cost = self.price(asked.model, usage) if self.price and asked.model and not usage.unmetered_calls else None
         with self._lock:
             for around in self._around(asked.parent):
@@ -255,9 +251,7 @@ class RunSpans(Observer):
                         each.cost = (each.cost or 0.0) + cost
                         self.figures.cost.add(cost, {names.GRAPH: str(self.graph.name), names.LOOP: each.loop})
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget it."""
-        self._parts.pop(run_id, None)
+    on_llm_error = on_chain_error
 
     def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any

@@ -71,6 +71,7 @@ Text = Annotated[
 """A text that asks something, for which a form has room for several lines."""
 Upload = Annotated[str, Field(json_schema_extra={"format": UPLOAD})]
 """A file: over HTTP the id of an uploaded one, on the command line its path."""
+_ANSWER = re.compile("(?i)(?:final_)?answer")
 _PATH = re.compile(r"'format': '(?:file-|directory-)?path'")
 _PASSWORD = re.compile(r"'format': 'password'|'writeOnly': True")
 
@@ -274,7 +275,7 @@ class WritingRun(Run):
         elif isinstance(event, NodeFinished):
             self._said |= {self._saying.pop(visit, "").strip() for visit in (event.task_id, event.node)}
             # Of what one visit wrote, the words themselves are the answer, and not what was made of them beside it.
-            texts = {key: "".join(_texts(value)).strip() for key, value in event.update.items()}
+            texts = {key: "".join(_texts(key, value)).strip() for key, value in event.update.items()}
             for key in sorted(texts, key=lambda key: texts[key] in self._said):
                 self._keys.pop(key, None)
                 self._keys[key] = event.node if texts[key] else ""
@@ -289,10 +290,10 @@ class WritingRun(Run):
         for event in () if self._keys else result.events:  # nobody told it of them
             self.replay(event)
         given = cast("Mapping[str, Any]", self.graph_input if isinstance(self.graph_input, Mapping) else {})
-        texts = {key: _texts(value, given.get(key)) for key, value in result.state.items()}
+        texts = {key: _texts(key, value, given.get(key)) for key, value in result.state.items()}
         written = [key for key in self._keys if key in texts]  # if it went on from another's state, since then
         unchanged = [key for key, value in result.state.items() if _same(value, given.get(key))]
-        lists = [key for key in written if not isinstance(result.state[key], str)]
+        lists = [key for key in written if not isinstance(result.state[key], str) and _texts("", result.state[key])]
         said = self._said.union(text.strip() for key in lists for text in texts[key])
         # A grade or a label can stand in any text by chance; Thai, Chinese and Japanese have no spaces.
         long = [each for each in said if len(each.split()) > 1 or sum(letter >= "\u0e00" for letter in each) > 4]
@@ -301,8 +302,7 @@ class WritingRun(Run):
         def late(key: str) -> tuple[bool, ...]:
             text = "".join(texts[key][-1:])
             spoken = text.strip() in said or any(each in text for each in long)
-            named = key.lower().removeprefix("final_") == "answer"
-            ended = self._keys.get(key) in last_words
+            named, ended = bool(_ANSWER.fullmatch(key)), self._keys.get(key) in last_words
             return key in written, key not in unchanged, ended, named, key in lists and bool(text), spoken
 
         keys = sorted([*(key for key in texts if key not in (*written, *unchanged)), *written], key=late)
@@ -321,13 +321,15 @@ def _last_words(graph: BoundedGraph) -> set[str]:
     return found - {edge.source for edge in edges if edge.target != END}
 
 
-def _texts(value: Any, given: Any = None) -> list[str]:
-    """A text, or those of the AI messages in a value, behind the message that was given last."""
+def _texts(key: str, value: Any, given: Any = None) -> list[str]:
+    """A text, or those of the AI messages in a value, behind the message that was given last; JSON of an answer."""
     if isinstance(value, str):
         return [value]
     parts, asked = (cast("list[Any]", each if isinstance(each, list) else [each]) for each in (value, given))
     last = [(each.type, each.content, each.name) for each in asked[-1:] if isinstance(each, BaseMessage)]
     messages = [each for each in parts if isinstance(each, BaseMessage)]
+    if _ANSWER.fullmatch(key) and not messages and (plain := plain_json(value)) not in (None, [], {}):
+        return [plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)]
     first = max((at for at, each in enumerate(messages, 1) if (each.type, each.content, each.name) in last), default=0)
     return [each.text for each in messages[first:] if isinstance(each, AIMessage) and each.text.strip()]
 
@@ -484,8 +486,8 @@ class Workflow(ABC, Generic[S]):
         builder = self.graph(None).builder
         output = builder.schemas[builder.output_schema]
         details = {key: value for key, value in state.items() if key in output and key != STOP_REASON}
-        by_models_last = sorted(details.values(), key=lambda value: not isinstance(value, str))
-        texts = [text for value in by_models_last for text in _texts(value) if text.strip()]
+        by_models_last = sorted(details.items(), key=lambda item: (_texts("", item[1]) != [], type(item[1]) is not str))
+        texts = [text for key, value in by_models_last for text in _texts(key, value) if text.strip()]
         try:
             plain = to_jsonable_python(details, fallback=str, inf_nan_mode="null")
         except ValueError:  # there are bytes that are no text

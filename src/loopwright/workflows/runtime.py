@@ -343,9 +343,9 @@ class Session:
 
     def _thread(self, saver: BaseCheckpointSaver[str]) -> str:
         # The next free one of ``NAME``, ``NAME~2``, ``NAME~3``, ...: no new run mixes with an old one.
-        free, last, numbers = self.run_id, None, count(2)
-        while saver.get_tuple({"configurable": {"thread_id": free}}) is not None:
-            free, last = f"{self.run_id}~{next(numbers)}", free
+        free, last, kept, numbers = self.run_id, None, None, count(2)
+        while (found := saver.get_tuple({"configurable": {"thread_id": free}})) is not None:
+            free, last, kept = f"{self.run_id}~{next(numbers)}", free, found
         if not self.resume:
             return free
         if last is None:
@@ -357,7 +357,6 @@ class Session:
                 "that --config names.",
             )  # fmt: skip
             return free
-        kept = saver.get_tuple({"configurable": {"thread_id": last}})
         before: dict[str, Any] = json.loads((kept.metadata if kept else {}).get(_INPUT, "{}"))
         for key in before.keys() | self.identity.keys() if before else ():
             if before.get(key) != self.identity.get(key):

@@ -56,8 +56,7 @@ def test_unknown_nodes_are_refused_where_the_nodes_are_known():
     ("spec", "problem"),
     [
         ("gpt-4.1-mini", "model: should be 'provider:name'"),
-        ({"model": "openai:x", "temprature": 0}, "temprature: Extra inputs .*Known fields: model, temperature"),
-        ({"model": "openai:x", "timout": 5}, r"timout: Extra inputs .*Did you mean 'timeout'\?"),
+        ({"model": "openai:x", "timout": 5}, r"timout: Extra inputs .*Did you mean 'timeout'\? Known fields: model, "),
         ({"model": "openai:x", "temperature": -1}, "temperature: Input should be greater than or equal to 0"),
         ({"model": "openai:x", "base_url": "localhost"}, "base_url: .*should start with http"),
         ({"model": "openai:x", "base_url": f"http://me:{SECRET}@h/v1"}, "base_url: .*user name or password"),
@@ -69,8 +68,7 @@ def test_unknown_nodes_are_refused_where_the_nodes_are_known():
         ({"model": "openai:a", "fallback": "openai:a"}, "'openai:a' is its own fallback"),
         ({"model": "openai:a", "fallback": ["openai:b", "openai:b"]}, "'openai:b' is its own fallback"),
         ({"model": "openai:a", "fallback": {"model": "openai:b", "fallback": "openai:a"}}, "is its own fallback"),
-        ({"model": "openai:a", "fallback": "gpt"}, r"fallback\.0\.model: .*should be 'provider:name'"),
-        ({"model": "openai:a", "fallback": 3}, r"fallback\.0: Input should be a valid dictionary"),
+        ({"model": "openai:a", "fallback": ["gpt", 3]}, r"fallback\.0\.model: .*should be .*fallback\.1: .*dictionary"),
         ({"model": "openai:a", "fallback": {"model": "openai:b", "temp": 1}}, r"fallback\.0\.temp: Extra inputs"),
         ({"model": "openai:a", "fallback_on": ["busy"]}, r"fallback_on\.0: Input should be 'auth'"),
         ({"model": "openai:a", "fallback": {"model": "openai:b", "api_key": [SECRET]}}, r"fallback\.0\.api_key: "),
@@ -119,18 +117,14 @@ def openai(allowed):
 
 
 def test_missing_key(openai):
-    registry = ModelRegistry({"default": "openai:gpt-4.1-mini"})
-    with pytest.raises(ModelError, match=r"node 'planner', model 'openai:gpt-4\.1-mini': no API key.*OPENAI_API_KEY"):
-        registry.chat("planner")
-    registry.assign("default", {"model": "openai:gpt-4.1-mini", "api_key_env": "MY_KEY"})
-    with pytest.raises(ModelError, match=r"MY_KEY \(api_key_env\) is not set"):
-        registry.chat("planner")
-    registry.assign("default", {"model": "openai:gpt-4.1-mini", "api_key_env": "gsk_secret"})
-    with pytest.raises(ModelError, match="the environment variable that api_key_env names is not set"):
-        registry.chat("planner")
-    registry.assign("planner", {"model": "openai:a", "api_key": SECRET, "fallback": "openai:b"})
-    with pytest.raises(ModelError, match="node 'planner', model 'openai:b': no API key"):
-        registry.chat("planner")
+    for spec, said in (
+        ("openai:gpt-4.1-mini", r"node 'planner', model 'openai:gpt-4\.1-mini': no API key.*OPENAI_API_KEY"),
+        ({"model": "openai:a", "api_key_env": "MY_KEY"}, r"MY_KEY \(api_key_env\) is not set"),
+        ({"model": "openai:a", "api_key_env": "gsk_secret"}, "the environment variable that api_key_env names is not"),
+        ({"model": "openai:a", "api_key": SECRET, "fallback": "openai:b"}, "node 'planner', model 'openai:b': no API"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            ModelRegistry({"default": spec}).chat("planner")
 
 
 def test_model_is_made_once_with_its_settings(openai, monkeypatch):
@@ -273,12 +267,12 @@ def test_kept_prices_and_those_of_several_calls_which_are_those_of_short_prompts
     """Together the calls are longer than what a provider charges the higher price for; none of them is."""
     pytest.importorskip("genai_prices")
     million = Usage(calls=1, input_tokens=1_000_000, output_tokens=500_000)
-    one = kept_prices()("gpt-4.1-mini", Usage(calls=1, input_tokens=1_000_000, output_tokens=0))
-    assert one is not None and one > 0
+    assert kept_prices()("gpt-4.1-mini", Usage(calls=1, input_tokens=1_000_000, output_tokens=0)) > 0
     assert kept_prices()("no-such-model", million) is None
     assert kept_prices()("openai/gpt-4.1-mini", million) == kept_prices("openai")("gpt-4.1-mini", million)
     assert kept_prices()("openai/gpt-oss-20b", million) == kept_prices("openrouter")("openai/gpt-oss-20b", million)
-    assert kept_prices("no-such-provider")("gpt-4.1-mini", million) is None
+    with pytest.raises(ModelError, match=r"unknown provider of prices 'openal'\. Did you mean 'openai'\? Known: a"):
+        kept_prices("openal")
     prices = kept_prices("google")
     short = prices("gemini-2.5-pro", Usage(calls=1, input_tokens=100_000, output_tokens=10))
     many = prices("gemini-2.5-pro", Usage(calls=10, input_tokens=1_000_000, output_tokens=100))

@@ -214,7 +214,7 @@ async def test_a_run_is_judged_by_the_answer_and_the_costs_that_it_has_anywhere(
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("{broken", "line 2 is no question: Expecting property name"),
+        ("[1, {]", "line 2 is no question: it is no JSON: Expecting property name enclosed in double quotes: cha"),
         ({"topic": "t"}, "id: Field required"),
         ({"id": "q9", "topics": "t"}, "Did you mean 'topic'?"),
         ({"id": "q9", "input": {"topics": "t"}}, "Did you mean 'topic'?"),
@@ -233,7 +233,7 @@ def test_a_broken_line_is_named_with_its_file(tmp_path, row, words):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"", "no questions"), (b"\n \n", "no questions"), (b"\xff", "cannot be read"), (None, "cannot")],
+    [(b"", "no questions"), (b"\n \n", "no questions"), (b"\xff", "cannot be read: no UTF-8"), (None, "cannot")],
 )
 def test_a_file_without_questions_is_named(tmp_path, content, words):
     if content is not None:
@@ -279,7 +279,7 @@ def test_a_mean_has_an_interval_that_is_the_same_each_time_and_narrows_with_more
 def test_an_outcome_is_scored_by_what_is_expected_and_by_nothing_else():
     outcome = Outcome(answer="It was built in **1885**.", status="answered", citations=(Citation(mark="1", title="A"),))
     assert scores_of(Expected(), outcome) == {}
-    found = scores_of(Expected(answers=["1885"], citations=["A", "B"], status=["answered"]), outcome)
+    found = scores_of(Expected(answers=[1885], citations=["A", "B"], status=["answered"]), outcome)
     assert (found["em"], found["contains"], found["status"]) == (0, 1, 1)
     assert (found["citation_precision"], found["recall@10"]) == (1, 0.5)
     nothing = scores_of(Expected(answers=[], citations=[]), Outcome())

@@ -229,9 +229,9 @@ async def test_where_a_bound_was_reached_what_the_run_said_at_its_end_is_the_ans
 
 async def test_what_was_said_in_an_earlier_turn_is_no_answer():
     calls = {"messages": [AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "1"}])]}
-    turns = iter([{"messages": [AIMessage("Boil it.")]}, calls, {"answer": "Fry it."}, {"verdict": "Sorry."}])
+    turns = iter([{"messages": [AIMessage("Boil it.")]}, calls, {"answer": [7]}, {"verdict": "Sorry."}])
     hosted, saver = UserGraph("chat", dish("START-next", next=lambda _: next(turns))), InMemorySaver()
-    for asked, answer in (("How?", "Boil it."), ("And fish?", ""), ("Eggs?", "Fry it."), ("Tea?", "Sorry.")):
+    for asked, answer in (("How?", "Boil it."), ("And fish?", ""), ("Eggs?", "[7]"), ("Tea?", "Sorry.")):
         assert (await drive(hosted, {"message": asked}, saver=saver, run_id="t")).outcome.answer == answer
 
 
@@ -301,17 +301,19 @@ class Narrow(TypedDict):
 
 
 class Wide(Narrow):
-    answer: str
+    answer: list[int]
+    final_answer: str
 
 
 async def test_a_narrow_input_schema_says_what_is_required_whatever_its_types():
     builder = StateGraph(Wide, input_schema=Narrow, output_schema=Wide)
-    builder.add_node("ask", lambda state: {"answer": state["question"].upper()})
+    builder.add_node("ask", lambda state: {"answer": [7], "final_answer": state["question"].upper()})
     builder.add_edge(START, "ask")
     hosted = UserGraph("ask", builder)
     assert hosted.input_schema["required"] == ["question"]
     assert set(hosted.input_schema["properties"]) == {"question", "handle"}
     assert (await drive(hosted, {"question": "why"})).outcome.answer == "WHY"
+    assert hosted.outcome({"final_answer": "WHY", "answer": [7]}).answer == "WHY", "a text comes before what is none"
     with pytest.raises(InputError, match="question"):
         hosted.run({}, {}, "r")
 

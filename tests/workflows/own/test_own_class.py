@@ -17,6 +17,7 @@ from loopwright.config import Section
 from loopwright.diagram.shown import NodeInfo
 from loopwright.engine import BoundedGraph, RunResult, arun
 from loopwright.errors import ConfigError, GraphError, InputError
+from loopwright.testing import always
 from loopwright.workflows.api import Outcome, Upload, Workflow, WorkflowInput
 from loopwright.workflows.evaluation import aevaluate
 from loopwright.workflows.evaluation.questions import Expected, read_questions
@@ -89,9 +90,9 @@ async def test_files_are_handed_on_as_paths_and_none_but_uploads_are_taken(photo
 
 
 def test_a_section_of_its_own_goes_with_models_for_its_nodes():
-    hosted = Noting.open(overrides={"note_it.words": 5, "models.read": "scripted:x"})
+    hosted = Noting.open(overrides={"note_it.words": 5, "models.read": "Azure-OpenAI:x"})
     assert hosted.services.config.note_it.words == 5
-    assert hosted.models is not None and hosted.models.models_of("read") == ("scripted:x",)
+    assert hosted.models is not None and hosted.models.models_of("read") == ("Azure-OpenAI:x",)
     with pytest.raises(ConfigError, match="note_it"):
         Noting.open(overrides={"note-it.words": 5})
     with pytest.raises(ConfigError, match=r"note_it\.wrods"):
@@ -109,7 +110,7 @@ def test_a_section_of_its_own_goes_with_models_for_its_nodes():
 def test_a_class_of_a_class_has_nodes_and_a_state_of_its_own():
     first = type("First", (Noting,), {"state_schema": Note})
     second = type("Second", (first,), {"nodes": {"write": NodeInfo(label="Write", has_llm=True)}, "state_schema": Part})
-    assert second.open(overrides={"models.write": "scripted:x"}).models.models_of("write") == ("scripted:x",)
+    assert second.open(overrides={"models.write": always("x")}).models.chat("write").invoke("q").text == "x"
     assert (first.allow, second.allow) == ((Note,), (Note, Part))
 
 

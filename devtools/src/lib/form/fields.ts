@@ -216,9 +216,9 @@ function plainSchema(given: JsonSchema, place: Place): Plain {
     } else if (allOf?.length === 1) {
       schema = { ...allOf[0], ...rest };
     } else if (alternatives) {
-      const others = alternatives.filter((one) => one.type !== 'null');
-      nullable ||= others.length < alternatives.length;
-      if (others.length !== 1) return merged(rest, others, nullable, seen);
+      const others = alternatives.filter((one) => one.type !== 'null' && one.const !== null);
+      nullable ||= others.length < alternatives.length || others.some((one) => one.enum?.includes(null));
+      if (others.length !== 1 || others[0]?.const !== undefined) return merged(rest, alternatives, others, nullable, seen);
       schema = { ...others[0], ...rest };
     } else if (allOf) {
       return { schema: rest, nullable, seen, tangled: true };
@@ -239,10 +239,10 @@ function plainSchema(given: JsonSchema, place: Place): Plain {
  * Several alternatives are one choice where each is a constant or a list of values, and one text where they are a number
  * or the text of one, as an amount of money is; else they are entered as JSON.
  */
-function merged(rest: JsonSchema, others: JsonSchema[], nullable: boolean, seen: string[]): Plain {
+function merged(rest: JsonSchema, alternatives: JsonSchema[], others: JsonSchema[], nullable: boolean, seen: string[]): Plain {
   const choices = others.flatMap((one) => (one.const !== undefined ? [one.const] : (one.enum ?? [undefined])));
   if (others.length && !choices.includes(undefined)) {
-    const titled = others.flatMap(({ const: value, title }) => (value === undefined || title === undefined ? [] : [[JSON.stringify(value), title] as const]));
+    const titled = alternatives.flatMap(({ type, const: value = type === 'null' ? null : undefined, title }) => (value === undefined || title === undefined ? [] : [[JSON.stringify(value), title] as const]));
     return { schema: { ...rest, enum: choices, names: Object.fromEntries(titled) }, nullable, seen, tangled: false };
   }
   const text = others.find((one) => one.type === 'string');

@@ -54,8 +54,9 @@ const labelOf = (value: unknown): string => (value === true ? 'Yes' : value === 
 
 function ofSchema(schema: JsonSchema): Pick<Question, 'choices' | 'form'> {
   const field = fieldsOf(schema);
-  if (field.kind === 'boolean') return { choices: [true, false].map(choiceOf), form: null };
-  if (field.kind === 'choice') return { choices: field.choices.map((value) => ({ ...choiceOf(value), label: field.names?.[JSON.stringify(value)] || choiceOf(value).label })), form: null };
+  const none = field.nullable ? [null] : [];
+  if (field.kind === 'boolean') return { choices: [true, false, ...none].map(choiceOf), form: null };
+  if (field.kind === 'choice') return { choices: [...field.choices, ...none].map((value) => ({ ...choiceOf(value), label: field.names?.[JSON.stringify(value)] || choiceOf(value).label })), form: null };
   if (field.kind === 'object') return { choices: [], form: { field, answer: (value) => value } };
   const { $defs, definitions, ...answer } = schema;
   const whole: JsonSchema = { type: 'object', properties: { answer }, required: ['answer'], $defs, definitions };

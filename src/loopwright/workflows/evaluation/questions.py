@@ -11,18 +11,18 @@ from loopwright.errors import InputError, unknown_name_message
 from loopwright.models.validation import problem_lines
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(lambda one: [one] if isinstance(one, str | int | float) else one)]
 """Several texts; one alone may be given without brackets."""
 
 
 class Expected(BaseModel):
     """What is expected of an outcome. What is not given is not measured."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
 
-    answers: tuple[Text, ...] | None = None
+    answers: Texts | None = None
     """What is accepted as the answer; nothing where there is none, and then having none is right."""
-    citations: tuple[Text, ...] | None = None
+    citations: Texts | None = None
     """What a perfect answer cites: marks, titles or addresses of citations, or the ids that the workflow documents."""
     status: Texts | None = None
     """The statuses that are right."""
@@ -36,7 +36,7 @@ class Expected(BaseModel):
 class Question(BaseModel):
     """A question, and what is expected of its outcome."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
 
     id: Text
     """Names it; no two questions have the same."""
@@ -69,7 +69,7 @@ def read_questions(
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the questions cannot be read: {getattr(error, 'strerror', error)}") from error
+        raise InputError(f"{path}: the questions cannot be read: {getattr(error, 'strerror', 'no UTF-8')}") from error
     questions: dict[str, Question] = {}
     # JSON may hold other line separators inside its strings, which splitlines would split at.
     for number, line in enumerate(text.split("\n"), 1):
@@ -99,6 +99,8 @@ def _question(line: str, where: str, fields: Collection[str], own: Collection[st
         _refuse_unknown("key of expected", question.expected.own, Expected.model_fields, own)
     except (ValueError, RecursionError) as error:
         problem = "; ".join(problem_lines(error)) if isinstance(error, ValidationError) else str(error)
+        if isinstance(error, json.JSONDecodeError):  # which names a line of its own
+            problem = f"it is no JSON: {error.msg}: character {error.colno}"
         apart = {"id", "kind", "expected"}.intersection(fields)
         need = f"give one JSON object a line with 'id', {_listed(['input'] if apart else fields)} and 'expected'"
         raise InputError(f"{where} is no question: {problem}; {need}") from error
