@@ -42,15 +42,16 @@ async def test_higher_priorities_go_first_and_equals_in_order(engine: Engine) ->
     assert order == ["high", "a", "b", "low"]
 
 
-async def test_so_many_at_once_as_a_worker_takes(engine: Engine) -> None:
+async def test_so_many_at_once_as_a_worker_takes_and_a_waiting_job_is_cancelled(engine: Engine) -> None:
     jobs = await engine.worker(most=2)
-    for name in "abc":
+    for name in "abcd":
         await jobs.submit(a_job(name))
     first, second = await claimed(jobs), await claimed(jobs)
     assert await claimed(jobs, 0.5) is None
+    assert await jobs.cancel("c")
     await jobs.finish(second)
-    assert (await claimed(jobs)).run_id == "c"
-    assert first.run_id == "a"
+    assert (await claimed(jobs)).run_id == "d"
+    assert (first.run_id, engine.cancelled) == ("a", [])
 
 
 async def test_jobs_of_one_run_go_one_after_another(engine: Engine) -> None:
@@ -66,20 +67,16 @@ async def test_jobs_of_one_run_go_one_after_another(engine: Engine) -> None:
     assert await claimed(jobs, 0.5) is None
 
 
-async def test_what_is_given_back_goes_to_the_next(engine: Engine) -> None:
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_what_is_given_back_goes_to_the_next_to_be_ended_if_it_was_cancelled(
+    engine: Engine, cancelled: bool
+) -> None:
     jobs = await engine.worker(most=1)
-    await jobs.give_back(await at_work(jobs, answer=1))
-    again = await claimed(jobs)
-    assert (again.run_id, again.answer) == ("a", 1)
-
-
-async def test_a_job_that_is_given_back_after_it_was_cancelled_is_only_to_be_ended(engine: Engine) -> None:
-    jobs = await engine.worker()
-    job = await at_work(jobs)
-    assert not await jobs.cancel("a")
+    job = await at_work(jobs, answer=1)
+    assert not (cancelled and await jobs.cancel("a"))
     await jobs.give_back(job)
     again = await claimed(jobs, 10.0)
-    assert (again.run_id, again.cancelled) == ("a", True)
+    assert (again.run_id, again.answer, again.cancelled) == ("a", 1, cancelled)
 
 
 async def test_what_is_to_go_alone_waits_for_others_of_its_kind_only(engine: Engine) -> None:
@@ -96,17 +93,6 @@ async def test_what_is_to_go_alone_waits_for_others_of_its_kind_only(engine: Eng
     assert (await claimed(jobs)).run_id == "new"
     await jobs.finish(suspect)
     assert (await claimed(jobs)).run_id == "another"
-
-
-async def test_a_waiting_job_is_cancelled(engine: Engine) -> None:
-    jobs = await engine.worker(most=1)
-    on = await at_work(jobs, "on")
-    await jobs.submit(a_job("a"))
-    await jobs.submit(a_job("b"))
-    assert await jobs.cancel("a")
-    await jobs.finish(on)
-    assert (await claimed(jobs)).run_id == "b"
-    assert engine.cancelled == []
 
 
 async def loses_a_cancellation() -> None:

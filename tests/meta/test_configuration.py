@@ -123,12 +123,11 @@ def test_a_changed_key_leaves_those_beside_it_as_they_were(tmp_path):
     [
         ("{default: {model: 'openai:a', timeout: 5}}", {"models.default": None}, {"default": None}),
         (
-            "{default: {model: 'openai:a', fallback: {model: 'openai:b'}}}",
-            {"models.default.fallback": None},
-            {"default": {"model": "openai:a", "fallback": None}},
+            "{default: {model: 'openai:a', fallback: {model: 'openai:b'}, options: {x: y}}}",
+            {"models.default.fallback": None, "models.default.options.x": {}},
+            {"default": {"model": "openai:a", "fallback": None, "options": {"x": {}}}},
         ),
         ("{default: 'openai:a'}", {"models.default.timeout": 5}, {"default": {"model": "openai:a", "timeout": 5}}),
-        ("{default: {options: {x: y}}}", {"models.default.options.x": {}}, {"default": {"options": {"x": {}}}}),
         (
             "{default: {model: 'openai:a', base_url: 'http://h', api_key: k, options: {x: y}}}",
             {"models.default.timeout": 5, "models.default": "openai:b", "models.default.base_url": None},
@@ -143,6 +142,10 @@ def test_a_model_is_switched_off_and_named_over_the_file(tmp_path, models, over,
     file.write_text("models: {default: {model: 'openai:a', base_url: 'http://h'}}")
     with pytest.raises(ConfigError, match=r"models.default: 'openai:b' would be asked elsewhere than 'openai:a'"):
         IQAConfig.load(file, environment={"LOOPWRIGHT_MODELS__DEFAULT__MODEL": "openai:b"})
+    for wrong, told in (("openal:a", r"unknown provider 'openal'\. Did you mean 'openai'"), ("sk-1", "should")):
+        file.write_text(f"models: {{default: {wrong}}}")
+        with pytest.raises(ConfigError, match=rf"mine\.yaml: models\.default: model: {told}"):
+            IQAConfig.load(file, environment={"LOOPWRIGHT_MODELS__PLANNER": "openai:b"})
 
 
 def test_one_file_serves_all_workflows_and_misspelt_sections_are_told():

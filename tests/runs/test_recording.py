@@ -204,6 +204,10 @@ def test_a_state_is_kept_as_a_difference_and_a_checkpoint_once() -> None:
         after.replay(event)
     assert after.record(saved[1]) is None
     assert after.record(saved[2]) == kept[2]
+    for end, changed in zip("xyy", ({"text", "array", "nan"}, {"text", "array"}, set()), strict=True):
+        values = {"text": "x" * 30_000 + end, "array": np.array([0] * 50 + [ord(end)]), "nan": float("nan")}
+        event = StateSaved(step=3, checkpoint_id=f"{end}{len(recorder.saved)}", next=[], values=values)
+        assert recorder.record(event).changed.keys() == changed
 
 
 def test_visits_count_on_and_a_task_that_runs_again_is_the_same_visit() -> None:

@@ -3,6 +3,7 @@
 import os
 import socket
 import tempfile
+import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,8 @@ from scripted_server import Services
 
 from loopwright.retrieval.records import Contribution, Document
 from loopwright.retrieval.stores import open_store
-from loopwright.server.routes.health import StoreProbe
+from loopwright.server import layers
+from loopwright.server.routes import health
 from loopwright.server.serving import have_temporary_folder
 
 DOCUMENT = Contribution(document=Document(id="sessions:1", title="A talk", digest="0"), passages=())
@@ -61,10 +63,10 @@ def test_a_store_that_is_not_there_makes_it_not_ready_until_it_is(serve_script, 
     assert look(served) == (200, {"status": "ready", "documents": 1})
 
 
-def test_a_store_that_hangs_makes_it_not_ready_and_ties_up_one_thread_only(serve_script):
+def test_a_store_that_hangs_makes_it_not_ready_and_ties_up_one_thread_only(serve_script, monkeypatch):
+    monkeypatch.setattr(health, "PATIENCE", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         served = serve_script(services=Opening(f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/d"))
-        served.app.state.probe = StoreProbe(patience=0.1)
         for _ in range(10):
             status, told = look(served)
             assert (status, told["error_type"], told["can_retry"]) == (503, "StoreError", True)
@@ -75,6 +77,10 @@ def test_a_store_that_hangs_makes_it_not_ready_and_ties_up_one_thread_only(serve
         with pytest.raises(BlockingIOError):  # no probe began a second look while the first was hanging
             silent.accept()
         assert look(served, "/health/live")[0] == 200
+    monkeypatch.setattr(layers, "PATIENCE", 0.2)
+    served.app.state.context.hub.store.list = lambda *_: time.sleep(2)  # nor is anybody else to wait for ever
+    status, told = look(served, "/runs")
+    assert (status, told["error_type"], told["can_retry"]) == (503, "StoreError", True)
 
 
 MEGABYTE = 2**20

@@ -27,7 +27,7 @@ from loopwright.engine.events.stops import as_update, calls_closed, messages_in
 from loopwright.engine.gate import DISPATCHER, ENGINE_NODES, Gate, GateState, is_engine_node
 from loopwright.engine.jumps import WatchedNode, WatchedRouter, Ways
 from loopwright.engine.ledger import HIDDEN, LEDGER, STOP_REASON, StopReason
-from loopwright.engine.loop import Loop, StateLimit, is_count
+from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.destinations import Behaviour
 from loopwright.engine.proof.fan_out import check_fan_out, crossed
 from loopwright.engine.proof.reach import unwrapped
@@ -70,14 +70,8 @@ class BoundBuilder(Builder):
         """Compile it as LangGraph does, and add the hidden channels; gates read every channel, of all schemas."""
         compiled = super().compile(*given, **options)
         compiled.channels |= self.hidden
-        schema: Any = self.state_schema
-        fields: dict[str, Any] = getattr(schema, "model_fields", None) or getattr(schema, "__dataclass_fields__", {})
-        limits = [loop.limit.key for loop in self.loops if isinstance(loop.limit, StateLimit)]
-        # A field's default is in no channel until it is written.
-        preset = {key: its.default for key, its in fields.items() if key in limits and is_count(its.default)}
-        for gate in (compiled.nodes[loop.gate] for loop in self.loops):
-            gate.channels = [*self.channels, *self.managed, *self.hidden]
-            gate.mapper = preset.__or__ if preset else None
+        for loop in self.loops:
+            compiled.nodes[loop.gate].channels = [*self.channels, *self.managed, *self.hidden]
         return compiled
 
 
@@ -389,8 +383,8 @@ def _add_channels(bound: BoundBuilder) -> None:
     if bound.metered:
         bound.hidden[ledger.SPENT] = BinaryOperatorAggregate(dict, merge_spent)
     if bound.noted:
-        bound.hidden[ledger.REQUESTS] = requests = ledger.Requests(dict, ledger.REQUESTS)
-        requests.kept = frozenset(loop.name for loop in bound.loops if bound.nodes[loop.target].defer)
+        kept = frozenset(loop.name for loop in bound.loops if bound.nodes[loop.target].defer)
+        bound.hidden[ledger.REQUESTS] = type("Requests", (ledger.Requests,), {"kept": kept})(dict, ledger.REQUESTS)
     if any(loop.first_free for loop in bound.loops):
         bound.hidden[ledger.VISITED] = BinaryOperatorAggregate(list, ledger.merge_visited)
     bound.schemas[GateState] = {**bound.channels, **bound.managed}

@@ -77,6 +77,7 @@ class Course:
         self.over: StopReason | None = None
         """At which bound it ended with what it had, if it did."""
         self._notes_spent = False
+        self._named: dict[str, Any] = {}  # the checkpoint behind which the first update of an ending is written
 
     @cached_property
     def last(self) -> LastValues:
@@ -157,9 +158,10 @@ class Course:
             self.options["control"] = self.meter.control
         if graph.budget and (self.saver is None or isinstance(self.saver, _Lent)):
             self._lend_memory()
-        if saved is None or _ENDING not in saved.metadata or self._is_order or self._here.get("checkpoint_id"):
+        if saved is None or _ENDING not in saved.metadata or self._is_order:
             return []
         self._stopped = json.loads(cast("Any", saved.metadata)[_ENDING])
+        self._named = (self.begun_at or {}).get("configurable", {}) if self._here.get("checkpoint_id") else {}
         return self._dispatched(self.meter)
 
     def contexts(self) -> list[Callable[[], AbstractContextManager[None]]]:
@@ -315,9 +317,10 @@ class Course:
 
     def place_of(self, update: Sequence[StateUpdate]) -> RunnableConfig:
         """Where an update that ends the run is written; what only goes before the last one says so, and how it ends."""
+        place, self._named = self._with({**self.place.get("configurable", {}), **self._named}), {}
         if update[0].as_node == DISPATCHER:
-            return self.place
-        return {**self.place, "metadata": {**self.place.get("metadata", {}), _ENDING: json.dumps(self._stopped)}}
+            return place
+        return {**place, "metadata": {**place.get("metadata", {}), _ENDING: json.dumps(self._stopped)}}
 
     @property
     def goes_on(self) -> bool:

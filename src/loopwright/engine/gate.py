@@ -7,13 +7,15 @@ resume, fork and time travel without help.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, Send
 
 from loopwright.engine import clock
@@ -21,9 +23,10 @@ from loopwright.engine.budget.meter import current_meter, spending
 from loopwright.engine.events.reasons import MESSAGES, marks, wanted, warning
 from loopwright.engine.events.schema import emit, holding
 from loopwright.engine.langgraph_private import obey, read
-from loopwright.engine.ledger import LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
-from loopwright.engine.loop import Loop, Spend, StateLimit, Verdict, decide, refused
-from loopwright.errors import UndeclaredFanOutError
+from loopwright.engine.ledger import HIDDEN, LEDGER, REQUESTS, STOP_REASON, VISITED, StopReason
+from loopwright.engine.loop import RUN, Loop, Spend, StateLimit, Verdict, decide, refused
+from loopwright.engine.nodes.policy import is_transient
+from loopwright.errors import LoopDeclarationError, LoopwrightError, UndeclaredFanOutError
 
 logger = logging.getLogger("loopwright.loops")
 
@@ -51,7 +54,7 @@ class Gate(Runnable[GateState, Command[Any]]):
     loop: Loop
     """The declaration."""
     view: Callable[[Mapping[str, Any]], Any]
-    """Makes the graph's own schema out of the plain state, for the loop's ``reason`` and ``stall`` callables."""
+    """Makes the graph's own schema out of the plain state, for the loop's callables."""
     metered: bool
     """Whether budgets are counted in this graph."""
     fan_out: int | None
@@ -69,9 +72,9 @@ class Gate(Runnable[GateState, Command[Any]]):
 
     def __post_init__(self) -> None:
         loop, self.name = self.loop, self.loop.gate
+        self._limit_key = loop.limit.key if isinstance(loop.limit, StateLimit) else None
         self._looks = bool(loop.reason or loop.stall_rules)
-        by_state = isinstance(loop.limit, StateLimit)
-        self._ends_early = bool(self.metered or loop.stall_rules or loop.source_limits or by_state)
+        self._ends_early = bool(self.metered or loop.stall_rules or loop.source_limits or self._limit_key)
 
     def invoke(self, input: GateState, config: RunnableConfig | None = None, **kwargs: Any) -> Command[Any]:
         """Decide, wait if the loop backs off, and write where control goes."""
@@ -91,23 +94,30 @@ class Gate(Runnable[GateState, Command[Any]]):
 
     def _decide(self, state: GateState) -> tuple[Verdict, str, float]:
         """The answer, why the pass is wanted, and the seconds to wait before it."""
-        loop = self.loop
-        view = self.view(state) if self._looks else state
+        loop, ledger = self.loop, state.get(LEDGER) or {}
+        key = None if loop.name in ledger and loop.scope == RUN else self._limit_key  # what is frozen is not read again
+        view = self.view(state) if self._looks or callable(key) else state
+        if view is state and isinstance(key, str) and state.get(key) is None:
+            with suppress(TypeError, ValueError):  # else a required field is not written yet, and no default is read
+                view = self.view(state)
         around = current_meter.get()  # where nothing is counted in this graph, that of a run around it
         meter = around if self.metered else None
-        ledger = state.get(LEDGER) or {}
         entry = ledger.get(loop.name) or Spend(spent=0, limit=loop.ceiling, refused=0)
         if loop.first_free and loop.target not in (state.get(VISITED) or ()):
             return Verdict("granted", entry, first_visit=True), f"the first visit of {loop.target}", 0.0
-        verdict, wait = None, 0.0
-        if not (meter and meter.closed):
-            verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
-            if verdict.decision == "granted" and loop.backoff:
-                wait = loop.backoff.seconds(verdict.spend["spent"] - 1)
-        if verdict is None or (wait and around and around.stop_before_wait(wait)):
-            # The run's budget is spent, or the wait would go beyond it: nothing goes round any more.
-            verdict, wait = Verdict("over_budget", refused(entry), closing=True), 0.0
-        reason = str((loop.reason(view) if loop.reason else wanted(state)) or "")
+        verdict, wait, what = None, 0.0, "limit or stall rule"
+        try:
+            if not (meter and meter.closed):
+                verdict = decide(loop, state, view, ledger, meter.total() if meter else None, self._asked(state))
+                if verdict.decision == "granted" and loop.backoff:
+                    wait = loop.backoff.seconds(verdict.spend["spent"] - 1)
+            if verdict is None or (wait and around and around.stop_before_wait(wait)):
+                # The run's budget is spent, or the wait would go beyond it: nothing goes round any more.
+                verdict, wait = Verdict("over_budget", refused(entry), closing=True), 0.0
+            what = "reason"
+            reason = str((loop.reason(view) if loop.reason else wanted(state)) or "")
+        except Exception as error:
+            blame(error, loop, what, state)
         if loop.reason is None and not state.get(MESSAGES):
             reason = reason or self._changed(state, verdict, entry)
         return verdict, reason, wait
@@ -179,10 +189,19 @@ class Gate(Runnable[GateState, Command[Any]]):
         return lines[-loop.history_limit :]
 
 
+def blame(error: Exception, loop: Loop, what: str, state: Mapping[str, Any]) -> NoReturn:
+    """Raise a callable's error as a `LoopDeclarationError` that names its loop; one that may pass stays what it is."""
+    if isinstance(error, GraphBubbleUp | LoopwrightError) or is_transient(error):
+        raise error
+    known = ", ".join(sorted(state.keys() - HIDDEN))
+    problem = f"its {what} failed with {type(error).__name__}: {error}. The state has: {known}"
+    raise LoopDeclarationError(loop.name, problem) from error
+
+
 def _figures(loop: Loop, verdict: Verdict, source: str | None = None) -> tuple[int, int]:
     """The limit that counts, a source's own where that was reached, and how much of it is spent."""
     if verdict.source and (own := source or verdict.source) in loop.source_limits:
-        return loop.source_limits[own], verdict.spend.get("by_source", {}).get(own, 0)
+        return int(loop.source_limits[own]), verdict.spend.get("by_source", {}).get(own, 0)
     return verdict.spend["limit"], verdict.spend["spent"]
 
 

@@ -25,20 +25,23 @@ class Declared:
     def __post_init__(self, error: Callable[[str], Exception] | None = None) -> None:
         kind = type(self).__mro__[type(self).__mro__.index(Declared) - 1]  # what a subclass adds is its own affair
         for field, hint in _hints(kind, include_extras=True).items():
-            if not _fits(value := getattr(self, field), hint):
+            if not fits(value := getattr(self, field), hint):
                 fit = kind.__annotations__[field]
                 for name, words in _IN_WORDS.items():
                     fit = fit.replace(name, words)
                 problem = f"{field} is {value!r}: give {fit}"
                 raise error(problem) if error else GraphError(f"{kind.__name__}: {problem}")
+            if isinstance(value, Real) and not isinstance(value, int | float):  # NumPy's, which no checkpoint keeps
+                object.__setattr__(self, field, int(value) if isinstance(value, Integral) else float(value))
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the kind that an annotation names."""
     origin, inside = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in inside)
+        return any(fits(value, one) for one in inside)
     if origin is Annotated:  # by pydantic: PositiveInt and the like
-        return _fits(value, inside[0]) and (value > inside[1].gt if hasattr(inside[1], "gt") else value >= inside[1].ge)
+        return fits(value, inside[0]) and (value > inside[1].gt if hasattr(inside[1], "gt") else value >= inside[1].ge)
     if hint is bool or origin is Literal:
         return isinstance(value, Hashable) and value in (inside or (True, False))
     if origin is type:
@@ -46,10 +49,10 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Callable:
         return callable(value)
     if origin is Mapping:
-        return isinstance(value, Mapping) and all(_fits(k, inside[0]) and _fits(value[k], inside[1]) for k in value)
+        return isinstance(value, Mapping) and all(fits(k, inside[0]) and fits(value[k], inside[1]) for k in value)
     if origin:  # a tuple or a sequence: whatever can be gone through more than once
-        return isinstance(value, Collection) and all(_fits(one, inside[0]) for one in value)
+        return isinstance(value, Collection) and all(fits(one, inside[0]) for one in value)
     if getattr(hint, "_is_protocol", False):
         return not isinstance(value, type) and all(hasattr(value, name) for name in vars(hint) if name[0] != "_")
     wider = Integral if hint is int else Real if hint is float else hint  # NumPy's numbers are of these
-    return isinstance(value, wider) and value == value  # NaN is no number
+    return isinstance(value, wider) and not isinstance(value, bool) and value == value  # nor is NaN a number

@@ -5,7 +5,7 @@ is shown to the graph's user.
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Literal, NotRequired, Self, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from langgraph.channels import LastValue
 
@@ -118,19 +118,7 @@ class Requests(LastValue[Any]):
     """
 
     kept: frozenset[str] = frozenset()
-    """The loops whose gates wait for all branches."""
-
-    def copy(self) -> Self:
-        """A copy, which keeps the same."""
-        return self._alike(super().copy())
-
-    def from_checkpoint(self, checkpoint: Any) -> Self:
-        """The channel as it was saved."""
-        return self._alike(super().from_checkpoint(checkpoint))
-
-    def _alike(self, other: Self) -> Self:
-        other.kept = self.kept
-        return other
+    """The loops whose gates wait for all branches; of a graph's own subclass, as LangGraph copies no attributes."""
 
     def update(self, values: Sequence[Any]) -> bool:
         """Take the writes of one superstep."""

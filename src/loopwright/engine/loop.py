@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast
 
-from pydantic import NonNegativeFloat, PositiveInt
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from loopwright.engine.budget.budget import Budget, Overspent, Spent, overspent, since
 from loopwright.engine.budget.patience import StallRule
@@ -37,17 +37,22 @@ def is_count(value: object) -> bool:
 class StateLimit(Declared):
     """A limit that comes from the state, under a ceiling that nobody can lift."""
 
-    key: str | Callable[[Mapping[str, Any]], int | None]
+    key: str | Callable[[Any], int | None]
     """The state key that holds the limit, or a function that computes it from the state (by how hard the question is,
     say); read once, at the loop's first request, then frozen for its scope."""
-    default: int
+    default: NonNegativeInt
     """The limit where the key is missing or None; at most `ceiling`. A default of the state's own field goes before."""
-    ceiling: int
+    ceiling: NonNegativeInt
     """The most that is ever granted, whatever the state says; the proof counts with it."""
 
-    def asked(self, state: Mapping[str, Any]) -> int:
-        """The limit that this state asks for, perhaps above the ceiling; what is no whole number is a `ValueError`."""
-        value: Any = self.key(state) if callable(self.key) else state.get(self.key)
+    def asked(self, state: Mapping[str, Any], view: Any = None) -> int:
+        """The limit that this state asks for, perhaps above the ceiling; what is no whole number is a `ValueError`.
+
+        The view is the state as a class of the graph's own, whose fields have their defaults before they are written.
+        """
+        value: Any = self.key(state if view is None else view) if callable(self.key) else state.get(self.key)
+        if value is None and isinstance(self.key, str) and view is not state:
+            value = getattr(view, self.key, None)
         if value is None:
             value = min(self.default, self.ceiling)
         if not is_count(value):
@@ -140,12 +145,12 @@ class Loop(Declared):
     """The node that a granted pass enters."""
     sources: tuple[str, ...]
     """The nodes whose edges into `target` go round."""
-    limit: int | StateLimit
+    limit: NonNegativeInt | StateLimit
     """How many passes are granted per scope."""
     exhausted: str | Mapping[str, str] = END
     """Where control goes when a pass is refused: a node, END, or one of these for each source. The state's
     ``stop_reason`` says why it was."""
-    source_limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    source_limits: Mapping[str, NonNegativeInt] = field(default_factory=dict[str, int])
     """The most passes of a scope that a source gets, where it gets fewer than `limit`: source -> passes."""
     scope: str = RUN
     """``"run"``, or the name of an outer loop: then every pass of that loop starts a new count."""
@@ -168,7 +173,7 @@ class Loop(Declared):
     """What its passes may spend in a scope, counted from the first request; None lets the run's budget alone count."""
     backoff: Backoff | None = None
     """How long the gate waits before a pass; None does not wait."""
-    warn_at: int = 0
+    warn_at: NonNegativeInt = 0
     """From so many passes left on, a message in the state key ``messages`` tells the model how many; 0 tells nothing,
     and so does a gate behind a model whose tool calls are not answered yet."""
     messages: LoopMessages = field(default_factory=LoopMessages)
@@ -184,7 +189,6 @@ class Loop(Declared):
             raise LoopDeclarationError(self.name, problem)
 
     def _problems(self) -> Iterator[str]:
-        yield from self._wrong_counts()
         for rule in self.stall_rules:
             if callable(rule) and (isinstance(rule, type) or not hasattr(rule, "look")):
                 yield f"stall is {rule!r}: give a rule; what makes one is called: {getattr(rule, '__name__', '')}(...)"
@@ -207,15 +211,6 @@ class Loop(Declared):
             yield f"two stall rules have one name: {names}; each keeps its notes under its name"
         if self.budget and self.budget.exhausted:
             yield f"its budget names exhausted={self.budget.exhausted!r}: give the loop's own, or a 'fallback'"
-
-    def _wrong_counts(self) -> Iterator[str]:
-        limits = [self.limit.default, self.limit.ceiling] if isinstance(self.limit, StateLimit) else [self.limit]
-        counts: Any = ({} if all(map(is_count, limits)) else {"limit": self.limit}) | {"warn_at": self.warn_at}
-        own: Any = getattr(self.source_limits, "items", tuple)()  # which kind it is, is asked next
-        counts |= {f"the limit of source {source!r}": most for source, most in own}
-        for what, count in counts.items():
-            if not is_count(count):
-                yield f"{what} must be a whole number from 0 up, not {count!r}"
 
     @property
     def gate(self) -> str:
@@ -322,7 +317,7 @@ def decide(
     Args:
         loop: The declaration.
         state: The state as a mapping, for the limit's key.
-        view: The state as the graph's own schema, for the stall rules.
+        view: The state as the graph's own schema, for the loop's callables.
         ledger: What every loop has spent so far in this run; the verdict has the loop's new entry.
         spent: What the run has spent so far on models, for a loop with a budget.
         asked: The sources that ask, for a loop with limits by source.
@@ -333,7 +328,7 @@ def decide(
     outer = 0 if loop.scope == RUN else ledger.get(loop.scope, {}).get("total", 0)
     entry = ledger.get(loop.name)
     if entry is None or entry.get("pass_of", 0) != outer:
-        entry = begun(loop, state, spent, total=entry.get("total", 0) if entry else 0, pass_of=outer)
+        entry = begun(loop, state, view, spent, total=entry.get("total", 0) if entry else 0, pass_of=outer)
     if entry["limit"] > loop.ceiling:
         # The limit is frozen, but a run that goes on under a declaration with a lower one keeps to that, and says so.
         entry = cast("Spend", {**entry, "limit": loop.ceiling})
@@ -359,11 +354,11 @@ def decide(
 
 
 def begun(
-    loop: Loop, state: Mapping[str, Any], spent: Spent | None = None, *, total: int = 0, pass_of: int = 0
+    loop: Loop, state: Mapping[str, Any], view: Any, spent: Spent | None = None, *, total: int = 0, pass_of: int = 0
 ) -> Spend:
     """A loop's entry in the ledger at the first request of its scope, which freezes the limit; see `decide`."""
     try:
-        asked = loop.limit if isinstance(loop.limit, int) else loop.limit.asked(state)
+        asked = loop.limit if isinstance(loop.limit, int) else loop.limit.asked(state, view)
     except ValueError as error:
         raise LoopDeclarationError(loop.name, str(error)) from error
     entry = Spend(spent=0, total=total, limit=min(asked, loop.ceiling), refused=0, pass_of=pass_of)

@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.runnables.utils import accepts_config, accepts_run_manager
 from langgraph.config import get_config
 from langgraph.types import Command
+from pydantic import NonNegativeInt
 
 try:
     from langchain.agents.middleware.types import (
@@ -34,11 +35,12 @@ except ImportError as missing:
 from loopwright.engine.budget.budget import Budget, Spent, merge_spent
 from loopwright.engine.budget.meter import Meter, current_meter
 from loopwright.engine.budget.patience import StallRule
-from loopwright.engine.events.reasons import shorten, wanted, warning
+from loopwright.engine.events.reasons import shorten, stops_of, wanted, warning
 from loopwright.engine.events.stops import NOT_RUN, as_update, close_tool_calls, messages_in, open_calls
-from loopwright.engine.gate import logger, stop_reason, tell
+from loopwright.engine.gate import blame, logger, stop_reason, tell
+from loopwright.engine.kinds import fits
 from loopwright.engine.ledger import NO_STOP, STOP_REASON, StopReason, StopReasons, merge_ledger
-from loopwright.engine.loop import END, Loop, Spend, StateLimit, begun, decide, is_count
+from loopwright.engine.loop import END, Loop, Spend, StateLimit, begun, decide
 from loopwright.engine.nodes.fallback import require_state
 from loopwright.engine.proof.choice import loop_name
 from loopwright.errors import LoopDeclarationError, unknown_name_message
@@ -121,21 +123,14 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         fallback: Fallback | None = None,
     ) -> None:
         super().__init__()
-        if budget is not None and not isinstance(budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise LoopDeclarationError("LoopMiddleware", f"budget is {budget!r}: give a Budget(...)")
         self.loop = Loop(
             name=AGENT, target="model", sources=("tools",), limit=limit, stall=stall, budget=budget, warn_at=warn_at
         )
-        given: Any = {} if per_tool is None else per_tool
-        if not isinstance(given, Mapping) or not all(isinstance(tool, str) for tool in cast("Any", given)):
-            fix = "give the calls of each tool by its name, for example {'search': 3}"
-            raise LoopDeclarationError("LoopMiddleware", f"per_tool is {given!r}: {fix}")
-        self.per_tool: dict[str, int] = dict(cast("Any", given))
+        if per_tool is not None and not fits(per_tool, Mapping[str, NonNegativeInt]):
+            fix = "give the calls of each tool, from 0 up, by its name, for example {'search': 3}"
+            raise LoopDeclarationError("LoopMiddleware", f"per_tool is {per_tool!r}: {fix}")
+        self.per_tool: dict[str, int] = dict(per_tool or {})
         self._unsought = frozenset(self.per_tool)
-        for tool, count in self.per_tool.items():
-            if not is_count(count):
-                problem = f"per_tool[{tool!r}] must be a whole number from 0 up, not {count!r}"
-                raise LoopDeclarationError("LoopMiddleware", problem)
         if budget and budget.seconds is not None:
             raise LoopDeclarationError(
                 "LoopMiddleware",
@@ -148,8 +143,7 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def before_agent(self, state: Any, runtime: Any) -> Update:
         """Start new books: LangChain calls this for a new input, and neither for a resume nor for an answer."""
-        _require_own(state)
-        return {BOOKS: Books(), STOP_REASON: NO_STOP}
+        return {BOOKS: Books()} | ({STOP_REASON: NO_STOP} if stops_of(state.get(STOP_REASON)) else {})
 
     # A pass
 
@@ -169,12 +163,14 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _asked(self, state: Any) -> tuple[Update, StopReason | None]:
         """What to write, and why the agent stops if it does."""
-        _require_own(state)
         books: Books = state.get(BOOKS) or {}
         ledger = books.get("ledger")
-        if not ledger:
-            return {BOOKS: {**books, "ledger": {AGENT: begun(self.loop, state)}}}, None
-        verdict = decide(self.loop, state, state, ledger, books.get("spent"))
+        try:
+            if not ledger:
+                return {BOOKS: {**books, "ledger": {AGENT: begun(self.loop, state, state)}}}, None
+            verdict = decide(self.loop, state, state, ledger, books.get("spent"))
+        except Exception as error:
+            blame(error, self.loop, "limit or stall rule", state)
         step = int(get_config().get("metadata", {}).get("langgraph_step", 0))
         loop, reason, granted = replace(self.loop, name=_name_of(state)), wanted(state), verdict.decision == "granted"
         tell(loop, verdict, reason, goto=[loop.target if granted else END], step=step, asked=[*loop.sources])
@@ -191,8 +187,9 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         closed = {message.tool_call_id for message in said if isinstance(message, ToolMessage)}
         closing = [one for one in close_tool_calls(state["messages"], stop) if one.tool_call_id not in closed]
         said = [*closing, *said]
-        return {**given, **update, "messages": [*said, *close_tool_calls(said, stop)], STOP_REASON: stop,
-                "jump_to": "end"}  # fmt: skip
+        held = state.get(STOP_REASON)  # of the agent itself or another middleware, if it is no stop: it stays
+        told = {STOP_REASON: stop} if not held or stops_of(held) else {}
+        return {**given, **update, "messages": [*said, *close_tool_calls(said, stop)], **told, "jump_to": "end"}
 
     # A model call
 
@@ -250,13 +247,6 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
                 text = f"{NOT_RUN}{name} was called as often as it may be in one run ({limit}). Go on without it."
                 answers.append(ToolMessage(text, tool_call_id=call["id"] or "", name=name, status="error"))
         return {BOOKS: {**books, "tools": counts}, "messages": answers}
-
-
-def _require_own(state: Any) -> None:
-    """Refuse to write over what the agent itself, or another middleware, keeps under the stop reason's key."""
-    if not isinstance(held := state.get(STOP_REASON) or {}, Mapping | list):
-        problem = f"the state has a key {STOP_REASON!r} of its own, with {shorten(repr(held))} in it: rename that key"
-        raise LoopDeclarationError("LoopMiddleware", problem)
 
 
 def _as_runnable(fallback: Fallback) -> Runnable[Any, Any]:

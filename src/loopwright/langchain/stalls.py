@@ -4,15 +4,17 @@ Each looks at the last round (what the model asked for, and what came of it), an
 before. A round without tool calls is no evidence.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from pydantic import PositiveInt
 
 from loopwright.engine.budget.patience import Look, StallRule, fingerprint
-from loopwright.engine.loop import is_count
-from loopwright.errors import GraphError
+from loopwright.engine.kinds import Declared
 
 
 def same_call_same_result(*, times: int = 1, remembers: int = 20, messages: str = "messages") -> StallRule:
@@ -25,7 +27,6 @@ def same_call_same_result(*, times: int = 1, remembers: int = 20, messages: str 
         remembers: With how many earlier results it is compared.
         messages: The state key of the messages.
     """
-    _check_count("remembers", remembers)
 
     def judge(results: list[_Result], notes: list[Any]) -> Look:
         """Count the rounds in a row in which every pair of call and result is known; the first note is that count."""
@@ -35,7 +36,7 @@ def same_call_same_result(*, times: int = 1, remembers: int = 20, messages: str 
         # What comes again moves to the end: it is what must be known the next time.
         return Look(row >= times, [row, *[*(one for one in known if one not in seen), *seen][-remembers:]])
 
-    return _Rule(name="same call, same result", judge=judge, times=times, messages=messages)
+    return MessageStall(name="same call, same result", judge=judge, times=times, messages=messages, remembers=remembers)
 
 
 def alternation(*, times: int = 2, messages: str = "messages") -> StallRule:
@@ -54,7 +55,7 @@ def alternation(*, times: int = 2, messages: str = "messages") -> StallRule:
         pair = rounds[:2]
         return Look(rounds == pair * times and len(set(pair)) == 2, rounds)
 
-    return _Rule(name="the same two calls in turn", judge=judge, times=times, messages=messages)
+    return MessageStall(name="the same two calls in turn", judge=judge, times=times, messages=messages)
 
 
 def repeated_error(*, times: int = 2, messages: str = "messages") -> StallRule:
@@ -73,12 +74,7 @@ def repeated_error(*, times: int = 2, messages: str = "messages") -> StallRule:
         row = notes[0] + 1 if notes and notes[1] == errors else 1
         return Look(row >= times, [row, errors])
 
-    return _Rule(name="the same error again", judge=judge, times=times, messages=messages)
-
-
-def _check_count(what: str, count: Any) -> None:
-    if not is_count(count) or count < 1:
-        raise GraphError(f"the stall rule's {what} is {count!r}: give a whole number from 1 up")
+    return MessageStall(name="the same error again", judge=judge, times=times, messages=messages)
 
 
 class _Result(NamedTuple):
@@ -93,18 +89,19 @@ class _Result(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
+class MessageStall(Declared):
+    """A rule that looks at the last round of messages."""
+
     name: str
     """What the stop reason calls it."""
     judge: Callable[[list[_Result], list[Any]], Look]
     """Judges the calls of a round by the notes so far."""
-    times: int
+    times: PositiveInt
     """After how many rounds, or pairs of rounds, it counts."""
     messages: str
     """The state key of the messages."""
-
-    def __post_init__(self) -> None:
-        _check_count("times", self.times)
+    remembers: PositiveInt = 1
+    """With how many earlier results it is compared."""
 
     def look(self, state: Any, notes: list[Any]) -> Look:
         """Judge the last round; one without calls that were answered is no evidence."""

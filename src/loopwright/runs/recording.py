@@ -7,10 +7,12 @@ already in the log does not stand there twice.
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic_core import to_json
 
+from loopwright.engine.budget.patience import fingerprint
 from loopwright.engine.events.schema import (
     ModelFellBack,
     NodeFinished,
@@ -124,17 +126,17 @@ class Recorder:
         if event.checkpoint_id in self.saved:
             return None
         self.saved.add(event.checkpoint_id)
-        before = self._state
+        before, held = self._state, self._values
         # A value that nobody has written since is put in words once: a state may be large, and each step tells of it.
-        same = {
-            key
-            for key in before.keys() - self._updated
-            if self._values.get(key, _ABSENT) is event.values.get(key, self)
+        new = {
+            key: value
+            for key, value in event.values.items()
+            if key in self._updated or key not in before or held.get(key, _ABSENT) is not value
         }
-        now = self.plain({key: value for key, value in event.values.items() if key not in same})
-        now |= {key: before[key] for key in same}
+        now = self.plain(new) | {key: before[key] for key in event.values.keys() - new.keys()}
         self._state, self._values, self._updated = now, dict(event.values), set()
-        changed = {key: value for key, value in now.items() if before.get(key, _ABSENT) != value}
+        # What is shown of a long value may be alike though the value changed.
+        changed = {key: now[key] for key in now if before.get(key, _ABSENT) != now[key] or _differ(key, held, new)}
         return event.model_copy(update={"changed": changed, "removed": [key for key in before if key not in now]})
 
     def _of_key(self, key: str, value: Any) -> Any:
@@ -143,6 +145,12 @@ class Recorder:
         except Exception:
             logger.warning("the value of %r could not be put in words by its workflow", key, exc_info=True)
             return value
+
+
+def _differ(key: str, held: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    with suppress(Exception):  # what was there in one of them only, or cannot be read, is told from what is shown
+        return fingerprint(held[key]) != fingerprint(new[key])  # NaN, and many an object, is not equal to itself
+    return False
 
 
 def written(event: RunEvent) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -24,7 +25,6 @@ from loopwright.server.problems import PROBLEM, ProblemBody, handle_problems
 from loopwright.server.rates import RateLimit
 from loopwright.server.room import RoomForFiles
 from loopwright.server.routes import health, models, prompts, runs, uploads, workflows
-from loopwright.server.routes.health import StoreProbe
 from loopwright.server.routes.page import page_router
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
@@ -81,7 +81,8 @@ def create_app(
         responses=ANYWHERE, redirect_slashes=False,
     )  # fmt: skip
     app.state.context = Context(hub, settings, Uploads(settings), counted)
-    app.state.probe, app.state.agent_threads = StoreProbe(), Threads(app.state.context)
+    # A store that hangs is not to tie up a thread with each probe.
+    app.state.probe, app.state.agent_threads = ThreadPoolExecutor(1, "probe"), Threads(app.state.context)
     for router in EVERYWHERE:
         app.include_router(router)
     describe(app, {"ProblemBody": ProblemBody, "RunEvent": RunEvent} | _include_own(app, hub))

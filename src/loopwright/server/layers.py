@@ -1,12 +1,17 @@
 """What stands between the network and the application: each layer sees every request, and may answer it itself."""
 
+import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from loopwright.errors import StoreError
 from loopwright.server.problems import CLOSE, problem_of
+
+PATIENCE = 30.0
+"""Seconds in which the answer to what only reads must begin."""
 
 VERSION = "/v1"
 """What stands before the paths of this version of the API; a key of the scope where it did."""
@@ -65,23 +70,27 @@ class Versioned(Layer):
 
 
 class AnswerUnforeseen(Layer):
-    """Answers what nobody foresaw in JSON too.
+    """Answers what nobody foresaw in JSON too, and what is read from a database that hangs.
 
     Starlette does that before everything else: its reply would be without the headers that every reply has.
     """
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and tell what was raised."""
-        begun = False
+        begun, deadline = False, asyncio.timeout(PATIENCE if scope["method"] == "GET" else None)
 
         async def noted(message: Message) -> None:
             nonlocal begun
+            deadline.reschedule(None)  # fails where it has passed, whoever caught that
             begun = True
             await send(message)
 
         try:
-            await self.app(scope, receive, noted)
-        except Exception as error:
+            async with deadline:
+                await self.app(scope, receive, noted)
+        except Exception as raised:
+            told = f"what {scope['path']} is read from gives no answer within {PATIENCE:g} s: ask again in a moment"
+            error = StoreError(told, transient=True) if deadline.expired() else raised
             if not begun:
                 await replace(problem_of(error), headers=CLOSE).response(scope, receive, send)
             # For the log; uvicorn then closes the connection.

@@ -22,6 +22,7 @@ from loopwright.engine import Backoff, BoundedGraph, Budget, Loop, Usage, arun, 
 from loopwright.engine.budget.budget import Overspent
 from loopwright.engine.budget.meter import allowance
 from loopwright.engine.events.schema import BudgetSpent
+from loopwright.engine.execution import _ENDING
 from loopwright.errors import GraphError
 from loopwright.testing import ManualClock, ScriptedChatModel
 
@@ -177,12 +178,13 @@ def test_a_refusal_that_the_last_node_swallows_leads_to_the_fallback_all_the_sam
     assert final["stop_reason"]["loop"] == "run"
 
 
-def test_a_refusal_that_a_node_wraps_is_not_tried_again_and_no_error_of_the_node(caplog: Any) -> None:
+@pytest.mark.parametrize("wrapped", [ConnectionError("my own"), None], ids=["in its own error", "in a group"])
+def test_a_refusal_that_a_node_wraps_is_not_tried_again_and_no_error_of_the_node(caplog: Any, wrapped: Any) -> None:
     def wraps(state: State) -> None:
         try:
             Calls().node("wraps")(state)
         except Exception as error:
-            raise ConnectionError("my own") from error
+            raise wrapped or ExceptionGroup("as a TaskGroup does", [error]) from (error if wrapped else None)
 
     policy = NodePolicy(retries=2, give_up=GiveUp(goto="answer", update=lambda *_: {"log": ["error"]}))
     graph = shapes.graph("START-wraps wraps-answer answer-END", wraps={"action": wraps, "policy": policy})
@@ -301,6 +303,8 @@ def test_a_fork_has_what_was_left_at_its_checkpoint(calls: Calls) -> None:
     final = app.invoke(None, app.update_state(early.config, {"log": ["changed"]}))
     assert calls.made - before == 3
     assert final["log"][-1] == "answer"
+    ending = next(state for state in app.get_state_history(HERE) if _ENDING in (state.metadata or {}))
+    assert app.invoke(None, ending.config)["log"] == final["log"], "its end is written anew"
 
 
 async def test_a_command_that_opens_a_turn_has_the_whole_of_every_bound(calls: Calls) -> None:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
+from loopwright.engine.budget.meter import comes_of_draining
 from loopwright.engine.nodes.failures import failure_kind, retry_after, words_of
 from loopwright.engine.nodes.policy import is_transient
 from loopwright.engine.nodes.redact import redacted, snapshot
@@ -75,12 +76,16 @@ def test_a_group_of_exceptions_says_what_failed_in_it() -> None:
         (NodeTimeout("n", 1), "node_timeout"),
         (ValueError("429"), None),
         (StructuredReplyError("Verdict", "?", "?", 0), None),
+        (ExceptionGroup("all", [ConnectionError(), ExceptionGroup("one", [ConnectionError()])]), "connection"),
+        (ExceptionGroup("some", [ConnectionError(), ValueError()]), None),
+        (caused_by(ExceptionGroup("all", [LONE := KeyError("raised anew out of it")]), LONE), None),
     ],
     ids=lambda value: value if isinstance(value, str) else f"{type(value).__name__} {value}"[:40],
 )  # fmt: skip
 def test_kinds(error: BaseException, kind: str | None) -> None:
     assert failure_kind(error) == kind
     assert failure_kind(caused_by(error)) == kind, "what it was raised from counts too"
+    assert not comes_of_draining(error)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,8 @@ def test_what_a_server_asks_for(
     error = http_error(429, **headers)
     monkeypatch.setattr(time, "time", lambda: 784111680.0)  # 1994-11-06 08:48:00 UTC
     assert retry_after(error) == (None if seconds is None else pytest.approx(seconds))
-    assert retry_after(caused_by(error)) == (None if seconds is None else pytest.approx(seconds))
+    for whole in (caused_by(error), both := ExceptionGroup("two", [ValueError(), error]), caused_by(both)):
+        assert retry_after(whole) == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_headers_are_found_where_clients_keep_them() -> None:
@@ -117,6 +123,7 @@ def test_headers_are_found_where_clients_keep_them() -> None:
         (http_error(401), False),
         (http_error(400, "prompt is too long"), False),
         (caused_by(http_error(429), InputError("bad")), False),
+        (ExceptionGroup("some", [ConnectionError(), ValueError()]), False),
     ],
 )
 def test_requests_that_fail_again_are_not_transient(error: BaseException, transient: bool) -> None:
@@ -145,9 +152,8 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_values_whose_name_says_secret_are_hidden(name: str) -> None:
-    assert redacted({name: SECRET}) == {name: "***"}
+def test_values_whose_name_says_secret_are_hidden() -> None:
+    assert redacted(dict.fromkeys(NAMES, SECRET)) == dict.fromkeys(NAMES, "***")
 
 
 @pytest.mark.parametrize(

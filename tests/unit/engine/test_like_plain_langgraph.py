@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import make_dataclass
+from dataclasses import field, make_dataclass
 from typing import Any, TypedDict
 
 import numpy as np
@@ -13,7 +13,7 @@ from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy, Command, RetryPolicy
-from pydantic import create_model
+from pydantic import Field, create_model
 from shapes import HERE, State, graph, loop
 
 from loopwright.engine import clock
@@ -222,9 +222,12 @@ def test_a_limit_is_read_from_the_input_schema() -> None:
     made = graph("START-w w?w w?END", StateGraph(State, input_schema=In))
     again = loop("again", "w", "w", StateLimit(key="rounds", default=2, ceiling=10))
     assert len(bounded(made, [again]).invoke({"rounds": 5})["log"]) == 6
-    for kept in (create_model("Kept", rounds=(int, 4)), make_dataclass("Kept", [("rounds", int, 4)], slots=True)):
-        app = bounded(graph("START-w w?w w?END", kept), [again])  # until it is written, its default is in no channel
-        assert [app.invoke(given)["stop_reason"]["limit"] for given in ({}, {"rounds": 3})] == [4, 3]
+    computed = loop("again", "w", "w", StateLimit(key=lambda state: state.rounds, default=2, ceiling=10))
+    made = create_model("Kept", rounds=(int, Field(default_factory=lambda: 4)))
+    for kept in (made, make_dataclass("Kept", [("rounds", int, field(default_factory=lambda: 4))], slots=True)):
+        for each in (again, computed):  # until it is written, its default is in no channel
+            app = bounded(graph("START-w w?w w?END", kept), [each])
+            assert [app.invoke(given)["stop_reason"]["limit"] for given in ({}, {"rounds": 3})] == [4, 3]
 
 
 def test_names_of_graphs_and_nodes() -> None:

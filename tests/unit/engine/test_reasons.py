@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from langgraph.graph import StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from loopwright import Loop, bounded
+from loopwright import Loop, Stall, StateLimit, bounded
 from loopwright.engine.events.reasons import wanted, warning
 from loopwright.errors import GraphError, LoopDeclarationError
 from loopwright.fallbacks import say_what_is_missing
@@ -65,6 +66,15 @@ def test_a_refused_pass_without_messages_says_what_changed_since_the_last_one():
     assert bounded(rewriting(), [replace(again, limit=0)]).invoke({})["stop_reason"]["reason"] == ""
     said = replace(again, reason=lambda _: "said")
     assert bounded(rewriting(), [said]).invoke({})["stop_reason"]["reason"] == "said"
+
+
+def test_an_error_of_a_loops_own_callable_names_the_loop():
+    wrong = itemgetter("drafd")
+    made = {"reason": wrong, "stall": Stall(key=wrong), "limit": StateLimit(key=wrong, default=1, ceiling=2)}
+    for field, given in made.items():
+        again = Loop(name="again", target="write", sources=("write",), **{"limit": 1, field: given})
+        with pytest.raises(LoopDeclarationError, match=f"its .*{field}.* failed with KeyError: 'drafd'.*: draft,"):
+            bounded(rewriting(), [again]).invoke({})
 
 
 def test_before_its_last_passes_a_model_is_told_how_many_are_left():

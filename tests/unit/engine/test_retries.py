@@ -62,7 +62,7 @@ both = pytest.mark.parametrize("mode", ["sync", "async"])
 @both
 async def test_each_kind_has_its_own_counter(mode: str) -> None:
     policy = NodePolicy(retries=[Retry(on="timeout", retries=3, **QUICK), Retry(on="rate_limit", retries=2, **QUICK)])
-    errors = [TimeoutError("1"), rate(), TimeoutError("2"), TimeoutError("3"), rate()]
+    errors = [TimeoutError("1"), rate(), ExceptionGroup("2", [TimeoutError()]), TimeoutError("3"), rate()]
     state, events = await play(mode, policy, errors)
     assert state["log"] == ["work", "after"]
     assert [(event.attempt, event.rule, event.attempts) for event in events] == [

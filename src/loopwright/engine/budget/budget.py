@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage
+from pydantic import NonNegativeFloat, NonNegativeInt
 
 from loopwright.engine.kinds import Declared
 from loopwright.errors import GraphError
@@ -82,13 +83,13 @@ class Budget(Declared):
         GraphError: If the fields contradict each other.
     """
 
-    model_calls: int | None = None
+    model_calls: NonNegativeInt | None = None
     """Calls of chat models, the failed ones too."""
-    tokens: int | None = None
+    tokens: NonNegativeInt | None = None
     """Tokens in and out, as the providers count them."""
-    money: float | None = None
+    money: NonNegativeFloat | None = None
     """Money, in the currency of `price`."""
-    seconds: float | None = None
+    seconds: NonNegativeFloat | None = None
     """Seconds in which the run is at work; the time between an interrupt and its answer does not count."""
     exhausted: str | None = None
     """The node (or END) that a run enters when its budget is spent; None is END. A loop has its own `exhausted`."""
@@ -101,14 +102,9 @@ class Budget(Declared):
     def __post_init__(self) -> None:
         if not self.limits:
             raise GraphError(f"a Budget needs at least one limit: {', '.join(get_args(Resource))}")
-        for resource, limit in self.limits.items():
-            number: Any = limit
-            counted = resource in ("model_calls", "tokens")
-            fits = isinstance(number, int if counted else int | float) and not isinstance(number, bool)
-            if not fits or not 0 <= number < math.inf:
-                kind = "whole number" if counted else "number"
-                raise GraphError(f"the Budget's {resource} is {limit!r}: give a {kind} from 0 up")
         Declared.__post_init__(self)
+        if math.inf in self.limits.values():
+            raise GraphError(f"the Budget limits nothing by {math.inf}: leave out what is not limited")
         if not 0 <= self.reserve < 1:
             raise GraphError(f"the Budget's reserve is {self.reserve!r}: give a part of the whole, from 0 to below 1")
         if self.money is not None and self.price is None:

@@ -47,6 +47,7 @@ from loopwright.engine.budget.budget import (
 from loopwright.engine.events.schema import handlers_of, holding
 from loopwright.engine.ledger import SPENT
 from loopwright.engine.loop import END, Loop
+from loopwright.engine.nodes.failures import errors_in
 from loopwright.errors import GraphError, unknown_name_message
 
 
@@ -370,13 +371,12 @@ def comes_of_refusal(error: BaseException) -> bool:
     return comes_of_draining(error) and meter is not None and any(each.refusal for each in meter.around())
 
 
-def comes_of_draining(error: BaseException | None) -> bool:
-    """Whether an error is that a graph was drained, or was made of it."""
-    seen: set[int] = set()
+def comes_of_draining(error: BaseException | None, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether an error, or all in a group, is that a graph was drained, or was made of it; `seen` are what holds it."""
     while error is not None and id(error) not in seen:
-        if isinstance(error, GraphDrained):
+        seen |= {id(error)}
+        if isinstance(error, GraphDrained) or {comes_of_draining(each, seen) for each in errors_in(error)} == {True}:
             return True
-        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return not seen
 

@@ -6,7 +6,7 @@ what they share is an HTTP status, headers, and the names of their classes.
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypeGuard, cast
 
@@ -65,9 +65,9 @@ _TOO_LONG = re.compile(
 _MAX_CHAIN = 10
 
 
-def failure_kind(error: BaseException) -> FailureKind | None:
-    """What kind of failure an exception is, or the first it was raised from that tells; None: no failed request."""
-    return next((kind for link in _chain(error) if (kind := _own_kind(link)) is not None), None)
+def failure_kind(error: BaseException, *around: BaseException) -> FailureKind | None:
+    """What kind of failure an exception, or all in a group, is, or the first it was raised from that tells, or None."""
+    return next((kind for link in _chain(error, around) if (kind := _own_kind(link, *around)) is not None), None)
 
 
 def status_code(error: BaseException) -> int | None:
@@ -80,33 +80,43 @@ def status_code(error: BaseException) -> int | None:
     return next((code for code in codes if _is_status(code)), None)
 
 
-def retry_after(error: BaseException) -> float | None:
+def retry_after(error: BaseException, *around: BaseException) -> float | None:
     """How many seconds a server asks to wait before the next attempt; None if it says nothing that can be read.
 
-    Read are ``retry-after-ms`` and ``retry-after`` (seconds or an HTTP date).
+    Read are ``retry-after-ms`` and ``retry-after`` (seconds or an HTTP date); the longest of what a group holds.
     """
-    return next((wait for link in _chain(error) if (wait := _asked(_headers(link))) is not None), None)
+    for link in _chain(error, around):
+        inside = [wait for each in errors_in(link) if (wait := retry_after(each, link, *around)) is not None]
+        if (asked := max(inside, default=_asked(_headers(link)))) is not None:
+            return asked
+    return None
+
+
+def errors_in(error: BaseException) -> tuple[BaseException, ...]:
+    """The exceptions of a group, as tasks that run together raise it; none of any other."""
+    return cast("tuple[BaseException, ...]", error.exceptions) if isinstance(error, BaseExceptionGroup) else ()
 
 
 def words_of(error: BaseException) -> str:
     """What an exception says; of a group, which says only how many it holds, also what the first of these say."""
-    if not isinstance(error, BaseExceptionGroup):
+    if not (inside := errors_in(error)):
         return str(error)
-    inside = cast("tuple[BaseException, ...]", error.exceptions)
     said = [f"{type(each).__name__}: {words_of(each)}" for each in inside[:_MAX_CHAIN]]
     return f"{error}: {'; '.join(said + ['…'] * (len(inside) > len(said)))}"
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: BaseException, around: Collection[BaseException]) -> Iterator[BaseException]:
     link: BaseException | None = error
     for _ in range(_MAX_CHAIN):
-        if link is None:
+        if link is None or any(link is each for each in around):  # an error may be raised from the group that holds it
             return
         yield link
         link = link.__cause__
 
 
-def _own_kind(error: BaseException) -> FailureKind | None:
+def _own_kind(error: BaseException, *around: BaseException) -> FailureKind | None:
+    if kinds := set[FailureKind | None](failure_kind(each, error, *around) for each in errors_in(error)):
+        return kinds.pop() if len(kinds) == 1 else None
     if isinstance(error, NodeTimeout):
         return "node_timeout"
     if isinstance(error, RuntimeError) and str(error).startswith("Event loop is closed"):

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args
 from pydantic import NonNegativeFloat, NonNegativeInt
 
 from loopwright.engine.kinds import Declared
-from loopwright.engine.nodes.failures import PASSING, FailureKind, failure_kind, retry_after
+from loopwright.engine.nodes.failures import PASSING, FailureKind, errors_in, failure_kind, retry_after
 from loopwright.errors import ConfigError, GraphError, InputError, NodeFailed, NodeTimeout, unknown_name_message
 
 HOPELESS = (
@@ -38,6 +38,8 @@ def cause_of(error: BaseException) -> BaseException:
 def is_transient(error: BaseException) -> bool:
     """Whether another attempt could succeed: everything but `HOPELESS` errors and `LASTING` kinds of failures."""
     cause = cause_of(error)
+    if inside := errors_in(cause):
+        return all(map(is_transient, inside))
     if not isinstance(cause, Exception) or isinstance(cause, HOPELESS):
         return False
     return failure_kind(cause) not in LASTING
@@ -52,14 +54,15 @@ class Retry(Declared):
     """
 
     on: FailureKind | type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
-    """Which errors: a kind by name, exception classes, or a predicate of what the node raised."""
-    retries: int = 3
+    """Which errors: a kind by name, exception classes, or a predicate of what the node raised. A group of errors is of
+    a kind or class that all in it are of."""
+    retries: NonNegativeInt = 3
     """How many further attempts these errors get in one visit of the node."""
-    initial_wait: float = 0.5
+    initial_wait: NonNegativeFloat = 0.5
     """Seconds before the first retry."""
     factor: float = 2.0
     """How much longer each further wait is."""
-    max_wait: float = 30.0
+    max_wait: NonNegativeFloat = 30.0
     """Seconds of the longest wait, without what jitter adds. A server that asks for more is not asked again."""
     jitter: Literal["added", "full", False] = "full"
     """How chance changes a wait, so that many runs do not retry in step: up to a second more, anything from nothing to
@@ -77,15 +80,16 @@ class Retry(Declared):
         if not self.name:
             object.__setattr__(self, "name", _name(self.on))
         Declared.__post_init__(self, lambda problem: ConfigError(f"retry rule {self.name!r}: {problem}"))
-        for field, least in (("retries", 0), ("initial_wait", 0), ("factor", 1), ("max_wait", 0)):
-            if not getattr(self, field) >= least:
-                raise ConfigError(f"retry rule {self.name!r}: {field} is {getattr(self, field)}, not {least} or more")
+        if self.factor < 1:
+            raise ConfigError(f"retry rule {self.name!r}: factor is {self.factor}, not 1 or more")
 
     def matches(self, error: BaseException) -> bool:
         """Whether this rule is for an error that the node raised."""
         if isinstance(self.on, str):
             return failure_kind(error) == self.on
-        return isinstance(error, self.on) if isinstance(self.on, type | tuple) else self.on(error)
+        if not isinstance(self.on, type | tuple):
+            return self.on(error)
+        return isinstance(error, self.on) or {*map(self.matches, errors_in(error))} == {True}
 
     def wait(self, attempt: int, asked: float = 0.0, chance: float = 0.0) -> float:
         """Seconds before the retry that follows the failure of number `attempt`, from 1, of this rule.

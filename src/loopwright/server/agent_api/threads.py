@@ -8,13 +8,13 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateSnapshot
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from loopwright.checkpoints.archive import EPOCH
 from loopwright.engine.gate import is_engine_node
@@ -36,6 +36,9 @@ STATUS = {
     "queued": "busy", "running": "busy", "waiting": "interrupted", "interrupted": "interrupted", "failed": "error",
 }  # fmt: skip
 """Status of a thread's last run -> that of the thread; else it is idle."""
+
+Nodes = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given or ())]
+"""Names of nodes; one alone may be given without brackets."""
 
 THREAD_ID = re.compile(r"(?!.*\.turn[0-9]+$)[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 """What a thread's id looks like; one that ends as a turn's would be taken for a turn of another thread."""
@@ -79,8 +82,8 @@ class Turn(At):
     input: Given | None = None
     command: Order | None = None
     multitask_strategy: Strategy = "enqueue"
-    interrupt_before: list[str] | str | None = None
-    interrupt_after: list[str] | str | None = None
+    interrupt_before: Nodes = ()
+    interrupt_after: Nodes = ()
 
     @property
     def answer(self) -> Any:
@@ -90,11 +93,7 @@ class Turn(At):
     @property
     def changes(self) -> RunChanges:
         """Where it stops on its way."""
-        stops = [
-            (each,) if isinstance(each, str) else (*(each or ()),)
-            for each in (self.interrupt_before, self.interrupt_after)
-        ]
-        return RunChanges(pause_before=stops[0], pause_after=stops[1])
+        return RunChanges(pause_before=self.interrupt_before, pause_after=self.interrupt_after)
 
 
 class Threads:

@@ -40,29 +40,6 @@ class Ready(BaseModel):
     """How many documents the workflows answer from that need some."""
 
 
-class StoreProbe:
-    """Looks at the stores, one look at a time: a store that hangs must not tie up a thread with each probe."""
-
-    def __init__(self, patience: float = PATIENCE) -> None:
-        self._patience = patience
-        self._look: asyncio.Task[int | None] | None = None
-
-    async def documents(self, context: Context) -> int | None:
-        """How many documents there are now, or None where no workflow needs any.
-
-        Raises:
-            StoreError: If a store cannot be opened or read, or does not answer in time.
-        """
-        if self._look is None or self._look.done():
-            self._look = asyncio.create_task(asyncio.to_thread(_documents, context))
-            # What a look brings after its probe has given up is asked for here, so that asyncio does not complain.
-            self._look.add_done_callback(lambda look: look.cancelled() or look.exception())
-        _done, slow = await asyncio.wait({self._look}, timeout=self._patience)
-        if slow:
-            raise StoreError(f"it does not answer within {self._patience:g} s", transient=True)
-        return self._look.result()
-
-
 def _documents(context: Context) -> int | None:
     context.hub.store.get("")  # to count all runs takes as long as there are many
     held = [count for hosted in context.hub.workflows.values() if (count := hosted.holds()) is not None]
@@ -80,12 +57,12 @@ async def live() -> Live:
 @router.get("/health/ready", operation_id="is_ready", response_model_exclude_none=True, responses={503: PROBLEM})
 async def ready(context: Here, request: Request) -> Ready:
     """Look at the run history and the documents, and say whether runs can begin."""
-    probe: StoreProbe = request.app.state.probe
+    looking = asyncio.get_running_loop().run_in_executor(request.app.state.probe, _documents, context)
     try:
-        documents = await probe.documents(context)
-    except StoreError as error:
+        documents = await asyncio.wait_for(looking, PATIENCE)
+    except (StoreError, TimeoutError) as error:
         # No token is asked for here, and where the store lies is not for everyone.
-        logger.warning("not ready: the store cannot be used: %s", error)
+        logger.warning("not ready: the store cannot be used: %s", str(error) or f"no answer within {PATIENCE:g} s")
         told = "the store cannot be used: the server's log says why"
         raise Problem(told, "StoreError", can_retry=True, status=503).exception from error
     if documents == 0:
