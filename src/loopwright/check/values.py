@@ -80,13 +80,11 @@ class Frame:
 
     def look_up(self, name: str) -> Any:
         """The value of a name at this moment of the reading; unknown, but for graphs, where functions change it."""
-        frame: Frame | None = self
-        while frame is not None:  # as `scopes` goes, which takes three times as long
-            if name in frame.names and (frame is self or not isinstance(frame.node, ast.ClassDef)):
+        for frame in self.scopes():
+            if name in frame.names:
                 value = frame.names[name]
                 changes = not isinstance(value, GraphValue) and name in reassigned_inside(frame.node)
                 return unknown(value) if changes else value
-            frame = frame.parent
         return UNKNOWN
 
     def settled(self, expression: ast.expr) -> Any:
@@ -408,7 +406,7 @@ def is_unknown(value: Any) -> bool:
 def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
     """Values, and what they are made of, hold, or may change, as far as that may hold something; each once.
 
-    bound: Whether the object is among them whose method a function is.
+    `bound`: whether the object is among them whose method a function is.
     """
     waiting, seen = [*values][::-1], set[int]()
     while waiting:

@@ -121,7 +121,8 @@ class _InTurn:
         for position, model in enumerate(self.models):
             with self.chain.asking(position) as said:
                 for chunk in model.stream(input, config, **kwargs):
-                    said.append(_speaks(chunk))
+                    if not said and _speaks(chunk):
+                        said.append(True)
                     yield chunk
                 return
 
@@ -130,7 +131,8 @@ class _InTurn:
         for position, model in enumerate(self.models):
             with self.chain.asking(position) as said:
                 async for chunk in model.astream(input, config, **kwargs):
-                    said.append(_speaks(chunk))
+                    if not said and _speaks(chunk):
+                        said.append(True)
                     yield chunk
                 return
 

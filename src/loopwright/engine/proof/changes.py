@@ -41,7 +41,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
     kinds = defaultdict[type, list[Any]](list)
     for node, _ in seen:
         kinds[type(node)].append(node)
-    looked_at = {id(part) for node, _ in seen for part in looked_at_in(node)}
+    looked_at = {id(part) for kind in kinds.keys() - {ast.Name} for node in kinds[kind] for part in looked_at_in(node)}
     made = {id(target) for kind in (ast.Assign, ast.AnnAssign) for node in kinds[kind] for target in _made(node)}
     filling = {id(filled(node, CHANGING)) for kind in (ast.Attribute, ast.Subscript) for node in kinds[kind]}
     found = defaultdict[str, set[str]](set, {node.name: set() for node in kinds[ast.ClassDef]})
@@ -53,7 +53,7 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
             fills = own is None and id(node) in filling
             mark = KEPT if id(node) in made else FILLED if fills else SHARED
             found[name].update(() if id(node) in looked_at else (mark,))
-        for name, base in _stores(node, looked_at, local=own is not None):
+        for name, base in _stores(node, looked_at, local=own is not None) if not isinstance(node, ast.Name) else ():
             for each in (name, ANY + identifier(base)) if name == ANY else (name,):
                 found[each].add((own or {}).get(getattr(base, "id", ""), ""))
     for marks in found.values():
