@@ -22,7 +22,7 @@ DIALECTS = ("openai", "anthropic", "google_genai", "ollama")
 PATHS = {
     "openai": r"/v1/chat/completions",
     "anthropic": r"/v1/messages",
-    "google_genai": r"/v1beta/models/[\w.-]+:generateContent",
+    "google_genai": r"/v1(beta)?/models/[\w.-]+:generateContent",
     "ollama": r"/api/chat",
 }
 
