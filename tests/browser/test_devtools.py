@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "devtools/tests/browser"
-TITLE = re.compile(r"""^\s*(describe|it)\((['"`])(.+?)\2,""", re.MULTILINE)
+TITLE = re.compile(r"""^( *)(describe|it)\((['"`])(.+?)\3,""", re.MULTILINE)
 EVERY_RUN = {
     "lights up its nodes and fills its loop",
     "shows the question and what belongs to it, is answered by a button and by a form, and says how long it waited",
@@ -47,11 +47,11 @@ def declared() -> list[BrowserTest]:
     found: list[BrowserTest] = []
     for path in sorted(FOLDER.glob("*.test.ts")):
         group = ""
-        for kind, _quote, title in TITLE.findall(path.read_text(encoding="utf-8")):
+        for indent, kind, _quote, title in TITLE.findall(path.read_text(encoding="utf-8")):
             if kind == "describe":
                 group = title
             else:
-                found.append(BrowserTest(path.name, group, title))
+                found.append(BrowserTest(path.name, group if indent else "", title))
     return found
 
 
