@@ -67,12 +67,13 @@ def make(kind: str, given: Arguments, graph: FoundGraph) -> None:
     graph.steps = None if react else AGENT_STEPS
     model = "agent" if react else "model"
     tools, middleware = given.take(1, "tools"), given.take(None, "middleware", ())
-    graph.nodes[model] = FoundNode(given.place)
+    hooks = [each for each in iterated(middleware) or () if isinstance(each, FunctionValue)]
+    graph.nodes[model] = FoundNode(given.place, functions=(*hooks,))
     graph.edges.append((Edge(START, model, "static"), given.place))
     known = [] if react else _known_middleware(middleware) if given.complete else None  # react has none
     answers = not react and (given.take(None, "response_format") is not None or not given.complete)
-    hooks = any(name.endswith("_hook") for name in given.named)
-    graph.made = deep or answers or known is None or bool(known) or hooks or not given.complete
+    hooked = any(name.endswith("_hook") for name in given.named)
+    graph.made = deep or answers or known is None or bool(known) or hooked or not given.complete
     brings = known is None or any(name not in _QUIET for name, _ in known)
     # Plain dictionaries are run by the model's provider.
     none = tools is None or ((own := iterated(tools)) is not None and all(isinstance(each, dict) for each in own))
@@ -186,7 +187,7 @@ def _team(kind: str, given: Arguments, graph: FoundGraph) -> None:
             graph.nodes[name].declared = tuple(other for other in members if words is None or other in words)
         return
     name = text_of(given.take(None, "supervisor_name", "supervisor")) or "supervisor"
-    own = FoundGraph(given.place, graph.column, compiled_as=name, owner=graph.owner, frame=graph.frame)
+    own = FoundGraph(given.place, graph.made_by, compiled_as=name, owner=graph.owner, frame=graph.frame)
     own.nodes = {"agent": FoundNode(given.place), TOOLS: FoundNode(given.place)}
     own.edges = [(Edge(START, "agent", "static"), given.place), (Edge(TOOLS, "agent", "static"), given.place)]
     own.routes = [FoundRoute(given.place, "agent", (TOOLS, END), declared=True)]

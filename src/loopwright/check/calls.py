@@ -1,6 +1,7 @@
 """What a call does to graphs, while a file is read."""
 
 import ast
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +46,7 @@ from loopwright.engine.proof.syntax import LOOKING, identifier, parameters, posi
 from loopwright.errors import GraphError
 
 DEEPEST = 12
-"""Calls of the project's own functions are followed this deep, and twice as deep with a builder among the arguments."""
+"""Calls of the project's own functions are followed this deep."""
 
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
@@ -53,8 +54,8 @@ WORK = 150_000
 _LOOKING = LOOKING | {"type", "id", "iter", "next", "map", "filter"}
 """Builtins that leave a list or table as it is."""
 
-_FILLING = ("bisect.", "heapq.", "operator.")
-"""Modules of Python whose functions change the lists and tables that they are given."""
+_FILLING = re.compile(rf"(bisect|builtins\.(dict|list|set)|heapq|operator)\.(?!({'|'.join(LOOKING_METHODS)})$)")
+"""Functions of Python that change the lists and tables that they are given."""
 
 _BEGINNING = frozenset({f"__{name}__" for name in ("call", "enter", "exit", "init", "new", "post_init", "repr", "str")})
 """Special methods that no operator runs."""
@@ -139,8 +140,9 @@ class Calls(ABC):
                 return self._cached(function, given) if function.is_cached else self._inline(function, given)
             case ClassValue():
                 return self._object(function, node, given, frame)
-            case Made(of="functools.partial", given=(Symbol() as name, *_)):
-                given.complete = False
+            case Made(of="functools.partial", given=(Symbol() as name, *first), options=options):
+                given.given, given.named = [*first, *given.given], {**options, **given.named}
+                given.complete = given.complete and "**" not in options
                 return self._known(name, node, given, frame)
             case InstanceValue() if isinstance(method := member(function, "__call__"), FunctionValue):
                 return self._inline(method, given)
@@ -333,6 +335,8 @@ class Calls(ABC):
 
     def _known(self, name: Symbol, node: ast.Call, given: Arguments, frame: Frame) -> Any:
         last = name.rpartition(".")[2]
+        if name in ("builtins.dict", "builtins.list", "builtins.set"):
+            return self._builtin(last, node, given, frame)
         if name in ("itertools.pairwise", "builtins.str"):
             made = of_text("{}", "format", given.given) if last == "str" else builtin(last, given.given, given.named)
             return made if made is not UNKNOWN else self._unknown(node, given, name)
@@ -390,12 +394,12 @@ class Calls(ABC):
         # They may be given what is handed over beside them.
         fills = any(not shared_in(each.node).isdisjoint(parameters(each.node)) for each in functions)
         fills = fills and (not package or package.partition(".")[0] in sys.stdlib_module_names)
-        fills = fills or package.startswith(_FILLING)
+        named = (package, *(each for each in given.every if isinstance(each, Symbol)))
+        fills = fills or any(map(_FILLING.match, named))
         leaves = package or name in _LOOKING
-        own = name not in LOOKING_METHODS and identifier(getattr(node.func, "value", node)) in ("dict", "list", "set")
         for value in (value for value in given.every if not isinstance(value, FunctionValue)):
             for held in () if fills or leaves else (value, *getattr(value, "held", ())):
-                if isinstance(held, list | dict) and (own or not (held and isinstance(node.func, ast.Attribute))):
+                if isinstance(held, list | dict) and not (held and isinstance(node.func, ast.Attribute)):
                     fill(held)  # it may be there to be filled, also by list.append(a, b)
             if getattr(value, "method", None):  # of a list, that is handed on
                 _fill_in(value)
@@ -415,7 +419,7 @@ class Calls(ABC):
             of.sure.discard(name)
 
     def _graph(self, node: ast.Call, frame: Frame) -> FoundGraph:
-        graph = FoundGraph(place_of(node, frame), node.col_offset, owner=self._owner, frame=frame, branch=self._branch)
+        graph = FoundGraph(place_of(node, frame), node, owner=self._owner, frame=frame, branch=self._branch)
         self.graphs.append(graph)
         return graph
 
@@ -476,9 +480,6 @@ class Calls(ABC):
         """
         node = function.node
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-        # What builds a graph is followed farther.
-        if deep and given and not self.hurries and len(self._following) < 2 * DEEPEST:
-            deep = not builders_in(*given.every)
         at = [place for place, (each, _) in enumerate(self._following) if each is node]
         # A decorator makes another one of each function that it wraps.
         again = any(self._following[place][1] in (None, function.frame) for place in at)
@@ -529,8 +530,6 @@ class Calls(ABC):
 
     def _may_build(self, owner: Any, function: Any, node: ast.Call, name: str, frame: Frame) -> None:
         """Note what a method may change that is not followed: the builders and lists that its owner may be, or hold."""
-        for graph in owner.graphs if name == "compile" and isinstance(owner, Grip) else ():
-            graph.compiled_as = graph.compiled_as or "LangGraph"
         if isinstance(function, FunctionValue) or not changes_builder(name):
             return
         self._past_methods(owner, node, frame)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeGuard
 
-from loopwright.check.expressions import MOST_NUMBERS
 from loopwright.check.found import END, NOWHERE, FoundGraph, FoundNode
 from loopwright.check.values import ClassValue, FunctionValue, InstanceValue, Made, member, rebound_names, text_of
 from loopwright.engine.proof import source, syntax
@@ -40,14 +39,14 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) ->
     noting = [each for node in nodes for each in _functions(node, tools=False)]
     deciding, late = [*_deciders(cycle, graph)], _last_ways(cycle, graph, read)
     around = [each for node in graph.nodes.values() for each in node.functions]
-    run = (tuple(map(_own, each)) for each in (working, noting, deciding, around))
+    run = (tuple(map(key_of, each)) for each in (working, noting, deciding, around))
     if (at := (*cycle, id(graph.state), *late.items(), *run)) in read:
         return read[at]
     working, noting, deciding = (with_helpers(each, read) for each in (working, noting, deciding))
     # What a router writes into the state is lost; what it does to an object around it stays.
     found = (*_given(working), *_given(deciding, outside=True))
     decides, notes = ({each.node for each in of} for of in (deciding, noting))
-    asking = [*{_own(each): each for each in (*deciding, *noting)}.values()]
+    asking = [*{key_of(each): each for each in (*deciding, *noting)}.values()]
     given = [(key, value and _bare(value), function) for key, value, function in found]
     filled, kept = {key for key, _, _ in given}, _reducers(graph.state)
     counted = {
@@ -67,7 +66,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) ->
     moved = {k for k, by, at in new if by is None or isinstance(by, ast.BinOp) or k not in _keys(by, at, of=[at.state])}
     for function in asking:
         for one, other in _compared(function, late.get(function.node) if function.node not in notes else None):
-            if (pair := (one, other, *_own(function))) not in read:
+            if (pair := (one, other, *key_of(function))) not in read:
                 of = {*_keys(other, function, of=[function.state])} if _is_length(other, function) else set[str]()
                 read[pair] = function, _limit(other, function), _is_length(one, function), of, [*_keys(one, function)]
             _, limit, length, of, keys = read[pair]
@@ -81,7 +80,7 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) ->
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return read.setdefault(at, (said, _bound(limit, key, around)))
-    for named, function in (*_asked(given, counted, cycle, deciding), *_spent(filled, decides, asking)):
+    for named, function in (*_asked(given, counted, cycle, deciding), *_deadlines(filled, deciding)):
         return read.setdefault(at, (f"the {named} in `{function.name}` may bound it; we do not count on it", "..."))
     return read.setdefault(at, None)
 
@@ -97,10 +96,6 @@ def _asked(
     cleared = {id(part) for part in returned if getattr(part, "elts", None) == []}
     left = {key: [each for each in of if id(each[1]) not in cleared] for key, of in written.items()}
     for function in deciding:
-        for one, other in _compared(function):
-            low, high = ([*_keys(side, function)] for side in (one, other))
-            if [ways.get(key) for key in (*low, *high)] == [{ast.Add}, {ast.Sub}] and low:
-                yield f"interval from `{low[0]}` to `{high[0]}`", function
         # A router may return a yes or no, for a path map of True and False.
         tests: dict[ast.expr, ast.If | ast.IfExp | None] = {
             value: None for value in returned_values(function.node)
@@ -124,27 +119,16 @@ def _goes_on(node: ast.If | ast.IfExp, cycle: Sequence[str]) -> bool:
     return any(isinstance(part, ast.Constant) and part.value in cycle for part in parts)
 
 
-def _spent(filled: Set[str], decides: Set[Any], asking: Iterable[FunctionValue]) -> Iterator[tuple[str, FunctionValue]]:
-    """What comes to an end by itself, where no pass begins it anew: its name, and who asks."""
-    for function, node in ((each, node) for each in asking for node in every(each.node)):
-        match node:
-            case ast.Call(func=ast.Name(id="next"), args=[taken, *default]) if _is_outside(taken, function):
-                ends = default or any(isinstance(each, ast.ExceptHandler) for each in every(function.node))
-                if ends and not isinstance(function.around(taken), Made):  # itertools.count() has no end
-                    yield f"iterator `{ast.unparse(taken)}`", function
-            case ast.Compare() if function.node in decides:
-                parts = (function.around(part) for part in _parts(node, function) if isinstance(part, ast.expr))
-                timed = sum(isinstance(part, Symbol) and part.startswith(_CLOCKS) for part in parts) == 1
-                known = {key: function.around(ast.Name(key)) for key in _keys(node, function)}
-                starts = {key for key, value in known.items() if value is UNKNOWN or isinstance(value, Made)}
-                if timed and starts and filled.isdisjoint(starts):
-                    yield "deadline", function
-            case ast.comprehension(iter=taken, ifs=[*_, ast.Compare(ops=[ast.NotIn()], comparators=[seen])]):
-                items = {*_keys(taken, function)}
-                if filled.isdisjoint(items) and (items or _is_outside(taken, function)):
-                    yield from ((f"set `{key}`", function) for key in _keys(seen, function) if key in filled)
-            case _:
-                pass
+def _deadlines(filled: Set[str], deciding: Iterable[FunctionValue]) -> Iterator[tuple[str, FunctionValue]]:
+    """Ends by the clock, where no pass sets them anew, and who asks."""
+    comparing = ((each, node) for each in deciding for node in every(each.node) if isinstance(node, ast.Compare))
+    for function, node in comparing:
+        parts = (function.around(part) for part in _parts(node, function) if isinstance(part, ast.expr))
+        timed = sum(isinstance(part, Symbol) and part.startswith(_CLOCKS) for part in parts) == 1
+        known = ((key, function.around(ast.Name(key))) for key in _keys(node, function))
+        starts = {key for key, value in known if value is UNKNOWN or isinstance(value, Made)}
+        if timed and starts and filled.isdisjoint(starts):
+            yield "deadline", function
 
 
 def _is_raised(value: ast.expr | None, function: FunctionValue) -> bool:
@@ -179,15 +163,14 @@ def _followed(
 def _reducers(state: Any) -> dict[str, bool]:
     """The keys of a state that no write makes less, by their reducers; whether each write is a step up."""
     found: dict[str, bool] = {}
-    order = state.order()[::-1] if isinstance(state, ClassValue) else []
-    for of, item in ((each, item) for each in order for item in each.node.body):
+    for of, item in ((each, item) for each in getattr(state, "order", list)()[::-1] for item in each.node.body):
         match item:
             case ast.AnnAssign(target=ast.Name(id=key), annotation=ast.Subscript(slice=ast.Tuple(elts=[_, reducer]))):
                 known = of.frame.settled(reducer)
                 function = known.node if isinstance(known, FunctionValue) else reducer
-                if known == "operator.add" or getattr(reducer, "id", "") == "max":
-                    found[key] = False
-                elif (returned := returned_values(function)) and all(_keeps(value, function) for value in returned):
+                returned = returned_values(function)
+                kept = returned and all(_keeps(value, function) for value in returned)
+                if kept or known == "operator.add" or getattr(reducer, "id", "") == "max":
                     found[key] = any(isinstance(value, ast.BinOp) and _number(value.right) for value in returned)
             case _:
                 pass
@@ -206,9 +189,9 @@ def _is_set(key: str, state: Any) -> bool:
 
 def _keeps(value: ast.expr, reducer: Any) -> bool:
     """Whether what a reducer returns is what there was, or that and more."""
-    names = [part.id for part in ast.walk(value) if isinstance(part, ast.Name) and part.id != "max"]
+    names = (part.id for part in ast.walk(getattr(value, "left", value)) if isinstance(part, ast.Name))
     more = isinstance(value, ast.Name | ast.Call) or isinstance(getattr(value, "op", None), ast.Add | ast.Or)
-    return more and names[:1] == syntax.parameters(reducer)[:1]
+    return more and [name for name in names if name != "max"][:1] == syntax.parameters(reducer)[:1]
 
 
 def _is_rest(key: str, value: ast.expr | None, function: FunctionValue, seen: Sequence[str] = ()) -> bool:
@@ -223,30 +206,11 @@ def _is_rest(key: str, value: ast.expr | None, function: FunctionValue, seen: Se
         case ast.Name(id=name):
             called = [node for node in own_nodes(function.node) if isinstance(node, ast.Attribute)]
             taken = any(getattr(node.value, "id", "") == name and node.attr in ("pop", "popleft") for node in called)
-            values = [] if name in seen else _values(function.node, name)
-            rests = (
-                (taken and key in _keys(each, function))
-                or _is_guarded(each, function)
-                or _is_rest(key, each, function, (*seen, name))
-                for each in values
-            )
+            values, then = [] if name in seen else _values(function.node, name), (*seen, name)
+            rests = ((taken and key in _keys(of, function)) or _is_rest(key, of, function, then) for of in values)
             return name in seen or (values != [] and all(rests))
-        case ast.Call(func=ast.Name(id="list" | "set" | "sorted"), args=[whole, *_]):
-            return _is_rest(key, whole, function, seen)
-        case ast.BinOp(op=ast.Sub(), left=whole):
-            return key in _keys(whole, function)
-        case ast.BinOp(op=ast.Add(), left=rest, right=more) | ast.BinOp(op=ast.Add(), left=more, right=rest) if (
-            not isinstance(rest, ast.List) and isinstance(more, ast.List)
-        ):  # what goes back into a queue has its own counter
-            return _is_guarded(more, function) and _is_rest(key, rest, function, seen)
         case _:
             return False
-
-
-def _is_guarded(added: ast.expr, function: FunctionValue) -> bool:
-    """Whether what goes back into a queue has a counter of its own, which is compared."""
-    steps = {ast.unparse(part) for part in ast.walk(added) if isinstance(part, ast.BinOp)}
-    return any(ast.unparse(one) in steps for one, _ in _compared(function))
 
 
 def _bound(limit: int | str | None, key: str, functions: Sequence[FunctionValue]) -> str:
@@ -316,24 +280,24 @@ def _may_end(tool: FunctionValue) -> bool:
     return any(isinstance(node, ast.Raise) for node in every(tool.node)) or bool(source.commands_in(tool.helper))
 
 
-def with_helpers(functions: Iterable[FunctionValue], read: dict[Any, Any]) -> list[FunctionValue]:
-    """Functions, and what they call, three calls deep; what each calls is kept in `read`."""
+def with_helpers(functions: Iterable[FunctionValue], read: dict[Any, Any], deep: int = 3) -> list[FunctionValue]:
+    """Functions, and what they call, some calls `deep`; what each calls is kept in `read`."""
     found = dict[Any, tuple[int, FunctionValue]]()
 
     def follow(functions: Iterable[Any], depth: int) -> None:
         for function in functions:
             function = member(function, "__call__") if isinstance(function, InstanceValue) else function
-            if isinstance(function, FunctionValue) and found.get(at := _own(function), (-1,))[0] < depth:
+            if isinstance(function, FunctionValue) and found.get(at := key_of(function), (-1,))[0] < depth:
                 found[at] = depth, function
                 if depth and at not in read:
                     read[at] = function, [*_used(function)]  # with itself, or another could get its id
                 follow(read[at][1] if depth else (), depth - 1)
 
-    follow(functions, 3)
+    follow(functions, deep)
     return [function for _, function in found.values()]
 
 
-def _own(function: FunctionValue) -> tuple[Any, ...]:
+def key_of(function: FunctionValue) -> tuple[Any, ...]:
     """What tells a function from others of its syntax: a wrapper, or a method, is one for each that it wraps."""
     return function.node, id(function.frame), id(function.bound), id(function.given)
 
@@ -451,14 +415,7 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
             yield from _keys(owner, function, seen)
         case ast.Attribute(attr=key) | ast.Name(id=key) if not of and _is_outside(expression, function):
             yield key
-        case ast.Attribute(value=ast.Name(id=part), attr=key) if not of and any(
-            isinstance(each, ast.Attribute) and _of_state(each, function) for each in _values(function.node, part)
-        ):  # of a part of the state that has a name
-            yield key
-        case (
-            ast.Call(func=ast.Attribute(value=whole, attr="copy"))
-            | ast.Subscript(value=whole, slice=ast.Slice(None, None))
-        ):
+        case ast.Call(func=ast.Attribute(value=whole, attr="copy")):
             yield from _keys(whole, function, seen, of)
         case ast.Subscript() | ast.Attribute() | ast.BinOp(op=ast.Mod()):
             pass  # a part of it, or what something makes of it, is another thing
@@ -472,18 +429,14 @@ def _keys(expression: ast.AST, function: FunctionValue, seen: _Seen = (), of: Se
 
 def _captured(function: ast.AST, name: str) -> Iterator[ast.expr]:
     """What a name stands for that the patterns of ``match`` give a value."""
-    for node in (each for each in every(function) if isinstance(each, ast.Match)):
-        for whole, pattern in ((case.pattern, each) for case in node.cases for each in ast.walk(case.pattern)):
-            parts: Sequence[ast.expr] = [node.subject]
-            inner: Sequence[ast.AST] = [pattern] if pattern is whole else []
-            match pattern:
-                case ast.MatchSequence(patterns=inner):
-                    parts = node.subject.elts if isinstance(node.subject, ast.Tuple | ast.List) else ()
-                case ast.MatchMapping(keys=keys, patterns=inner) | ast.MatchClass(kwd_attrs=keys, kwd_patterns=inner):
-                    parts = [ast.Subscript(node.subject, ast.Constant(str(getattr(key, "value", key)))) for key in keys]
-                case _:
-                    pass
-            yield from (part for part, each in zip(parts, inner, strict=False) if getattr(each, "name", "") == name)
+    matches = (node for node in every(function) if isinstance(node, ast.Match))
+    waiting: list[tuple[Any, Any]] = [(case.pattern, node.subject) for node in matches for case in node.cases]
+    for pattern, of in waiting:
+        keys = getattr(pattern, "keys", getattr(pattern, "kwd_attrs", ()))
+        parts = [ast.Subscript(of, ast.Constant(str(getattr(key, "value", key)))) for key in keys]
+        inner = getattr(pattern, "kwd_patterns", getattr(pattern, "patterns", ()))
+        waiting += zip(inner, parts or getattr(of, "elts", ()), strict=False)
+        yield from [of] if getattr(pattern, "name", "") == name else []
 
 
 def _index(key: str, function: FunctionValue) -> int:
@@ -529,13 +482,15 @@ def _writes(called: ast.expr, function: FunctionValue) -> bool:
     return own or identifier(called) in _COPYING or (known is UNKNOWN and isinstance(called, ast.Name))
 
 
-def _of_state(held: ast.expr, function: FunctionValue) -> bool:
-    """Whether something is a part of the state, by the names and texts of its places."""
+def _of_state(held: ast.expr, function: FunctionValue, deep: bool = True) -> bool:
+    """Whether something is a part of the state, or of a part that has a name, by the names and texts of its places."""
     while isinstance(held, ast.Attribute | ast.Subscript):
         if isinstance(held, ast.Subscript) and not isinstance(getattr(held.slice, "value", None), str):
             return False
         held = held.value
-    return isinstance(held, ast.Name) and held.id == function.state
+    parts = _values(function.node, held.id) if isinstance(held, ast.Name) and deep else ()
+    named = any(isinstance(each, ast.Attribute | ast.Subscript) and _of_state(each, function, False) for each in parts)
+    return named or (isinstance(held, ast.Name) and held.id == function.state)
 
 
 def _begins(key: str, value: ast.expr, function: FunctionValue) -> bool:
@@ -584,13 +539,6 @@ def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
             return True
         case ast.Call(func=of, args=[step]) if isinstance(known := function.around(of), ClassValue) and known.is_enum:
             return _is_count(key, step, function)
-        case ast.Subscript(value=of, slice=step) if isinstance(known := function.around(of), list | dict):
-            if key not in {name for part in ast.walk(step) for name in _keys(part, function)}:
-                return False
-            stages: set[Any] = {*known} if isinstance(known, dict) else set()
-            for _ in range(MOST_NUMBERS):  # from one to the next, up to the last
-                stages = {stage for each in stages if isinstance(stage := known[each], str | int) and stage in known}
-            return isinstance(step, ast.BinOp) if isinstance(known, list) else not stages
         case _:
             sums = [each for each, *_ in _followed(value, function) if isinstance(each, ast.BinOp)]
             keys = {key, getattr(value, "id", key)}  # a variable may be around the function, and count itself

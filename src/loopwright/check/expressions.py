@@ -50,7 +50,8 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
 MOST_NUMBERS = 100
 """More numbers in a row than these are not counted out: what they number is hardly written down here."""
 
-_BUILTINS = {"str": Symbol("builtins.str"), "__import__": Symbol("importlib.import_module")}
+_BUILTINS = {name: Symbol(f"builtins.{name}") for name in ("dict", "list", "set", "str")}
+_BUILTINS["__import__"] = Symbol("importlib.import_module")
 
 
 def evaluate(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
@@ -105,7 +106,9 @@ def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
         case ast.BoolOp(op=op, values=parts):
             others = (call.aside(partial(evaluate, part, frame, call)) for part in parts[1:])
             values = [evaluate(parts[0], frame, call), *others]
-            return _decided(isinstance(op, ast.Or), values)
+            if all(map(_is_constant, values[:-1])):
+                return next((value for value in values[:-1] if bool(value) is isinstance(op, ast.Or)), values[-1])
+            return unknown(*values)
         case None:
             return None
         case _:
@@ -142,13 +145,6 @@ def truth(test: ast.expr, frame: Frame, call: Calls) -> bool | None:
         return decides if decides in parts else None if None in parts else not decides
     value = evaluate(test, frame, call)
     return bool(value) if _is_constant(value) else None
-
-
-def _decided(either: bool, values: Sequence[Any]) -> Any:
-    """``a or b``, or else ``a and b``."""
-    if all(map(_is_constant, values[:-1])):
-        return next((value for value in values[:-1] if bool(value) is either), values[-1])
-    return unknown(*values)
 
 
 def _compared(op: ast.cmpop, left: Any, right: Any) -> Any:

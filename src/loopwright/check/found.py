@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -116,8 +117,8 @@ class FoundGraph:
 
     place: Place
     """Where it is made."""
-    column: int = 0
-    """The column there, because a line may make two."""
+    made_by: ast.Call
+    """The call that makes it, because a line may have two."""
     nodes: dict[str, FoundNode] = field(default_factory=dict[str, FoundNode])
     """Every node by name."""
     edges: list[tuple[Edge, Place]] = field(default_factory=list[tuple[Edge, Place]])
@@ -162,7 +163,7 @@ class FoundGraph:
     @property
     def site(self) -> tuple[Path, int, int]:
         """What tells it from other graphs, however often its line is read."""
-        return self.place.file, self.place.line, self.column
+        return self.place.file, self.place.line, self.made_by.col_offset
 
     def refuse(self, place: Place, why: str) -> None:
         """Note that a part of the graph cannot be read; the first one counts."""

@@ -1,6 +1,5 @@
 """Graphs that are imported: the ones that a command line names, and their exact proof."""
 
-import ast
 import importlib
 import importlib.util
 import sys
@@ -20,8 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.found import Place
 from loopwright.check.project import NOTEBOOK, SourceFile, package_root
-from loopwright.check.proving import WHOLE, Finding, cycle_finding, suggested
-from loopwright.check.reader import asks_for_main
+from loopwright.check.proving import CALLED_AGAIN, WHOLE, Finding, cycle_finding, suggested
 from loopwright.check.targets import missing, split_target
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.proof.choice import choose
@@ -30,6 +28,7 @@ from loopwright.engine.proof.reach import LIBRARIES, file_of
 from loopwright.engine.proof.read import builder_of, read_topology
 from loopwright.engine.proof.syntax import own_nodes, stored
 from loopwright.engine.proof.verify import check_shape, verify
+from loopwright.engine.proof.worst_case import calling_back
 from loopwright.errors import GraphError, unknown_name_message
 
 T = TypeVar("T")
@@ -68,7 +67,9 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
         module = _tried(partial(importlib.import_module, place), f"cannot import {place}")
     if name:
         if not hasattr(module, name):
-            names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
+            makers = {key: value for key, value in vars(module).items() if isfunction(value)}
+            made = {key for key, value in makers.items() if "Graph" in str(value.__annotations__.get("return"))}
+            names = [key for key, value in vars(module).items() if _is_graph(value) or key in made]
             raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
         return {target: _made(getattr(module, name), target)}
     found = _finished({f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)})
@@ -90,10 +91,6 @@ def _finished(graphs: dict[str, Any]) -> dict[str, Any]:
 
 def _is_graph(value: Any) -> bool:
     return isinstance(value, StateGraph | CompiledStateGraph)
-
-
-def _makes_one(value: Any) -> bool:
-    return isfunction(value) and "Graph" in str(value.__annotations__.get("return"))
 
 
 def _made(value: Any, target: str) -> Any:
@@ -188,6 +185,11 @@ def _checked(name: str, graph: Any, read: Sequence[CheckedGraph]) -> CheckedGrap
     steps = (getattr(graph, "config", None) or {}).get("recursion_limit")
     try:
         certificate = verify(graph)
+        if certificate.bounded and (again := calling_back(builder_of(graph))):
+            told = _as_read(name, place.file, set(), read)  # it knows a call from a question
+            if not told or told.verdict != "bounded":
+                unread = [Finding("graph-not-read", place, f"not read: what runs at {again[0]!r} {CALLED_AGAIN}")]
+                return CheckedGraph(name, place, "not read", _not_silenced(unread), steps=steps)
         if certificate.bounded:
             return CheckedGraph(name, place, "bounded", certificate=certificate)
         bounds = suggestions(graph, certificate.unbounded_cycles)
@@ -230,13 +232,7 @@ def _place_of(target: str) -> Place:
     line, path = 1, file.resolve()
     if file.is_file():
         tree = SourceFile(path).tree
-        mains = [each for each in tree.body if isinstance(each, ast.If) and asks_for_main(each.test)]
-        # What an import does not run, and names within a comprehension, give the graph none.
-        apart = {id(node) for each in mains for line in each.body for node in ast.walk(line)}
-        inside = (each.target for each in own_nodes(tree) if isinstance(each, ast.comprehension))
-        apart |= {id(node) for target in inside for node in ast.walk(target)}
-        nodes = (node for node in own_nodes(tree) if id(node) not in apart)
-        named = ((node, getattr(node, "asname", None) or getattr(node, "name", None)) for node in nodes)
+        named = ((node, getattr(node, "asname", None) or getattr(node, "name", None)) for node in own_nodes(tree))
         its = (getattr(node, "lineno", 1) for node, given in named if name in (*stored(node), given))
         line = max(its, default=1)
     return Place(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else file, line, line)

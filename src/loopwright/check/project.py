@@ -164,6 +164,8 @@ class Project:
         self.roots, self.projects = [*map(whole, roots)], [*map(whole, projects)]
         self._files: dict[Path, SourceFile | GraphError] = {}
         self._reach: dict[tuple[Path, int], Reach] = {}
+        self.modules: dict[Path, object] = {}
+        """The scopes of the files that were read, by whole paths."""
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
         self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)

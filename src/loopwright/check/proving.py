@@ -1,14 +1,16 @@
 """The proof of `loopwright.engine.proof.verify`, for graphs that were read from source."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from loopwright.check.counters import counter_of, with_helpers
+from loopwright.check.counters import counter_of, key_of, with_helpers
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
+from loopwright.check.values import FunctionValue, GraphValue, held_in
 from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name, loop_text
 from loopwright.engine.proof.graph import AS_DECLARED, Edge, Topology, reached, refusal_of
-from loopwright.engine.proof.source import returned_words
+from loopwright.engine.proof.source import UNKNOWN, returned_words
+from loopwright.engine.proof.syntax import every
 
 Verdict = Literal["bounded", "unbounded", "not proven", "unreachable", "not read"]
 """What is known of a graph.
@@ -131,13 +133,12 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof], read: dict[Any, 
     rests_on = [*base.assumptions, *(text for proof in inner.values() for text in proof.assumptions)]
     unread = [_not_read(*each) for each in base.missed]
     around = {base, *(each for each, proof in proven.items() if proof.problem)}  # those that are being proven
-    working = {name: with_helpers(node.functions, read) for name, node in base.nodes.items()}
-    calls = {name: [value for each in working[name] for value in each.graphs()] for name in working}
-    counts = {name: len({value.graph for value in called} - around) for name, called in calls.items()}
-    uncounted = "graph(s) inside; their steps and passes are not counted here"
-    rests_on += [f"{name} calls {count} {uncounted}" for name, count in counts.items() if count]
-    again = (name for name in calls if any(value.compiled and value.graph in around for value in calls[name]))
-    unread += (_not_read(base.nodes[name].place, f"node {name!r} {CALLED_AGAIN}") for name in again)
+    running = [(node.place, name, node.functions) for name, node in base.nodes.items()]
+    running += [(route.place, route.source, route.functions) for route in base.routes]
+    for place, name, functions in () if cycles else running:  # a cycle tells enough
+        called, again = _called(functions, around, read)
+        rests_on += [f"{name} calls {len(called)} {UNCOUNTED}"] if called else []
+        unread += [_not_read(place, f"what runs at {name!r} {CALLED_AGAIN}")] if again else []
     if graph.origin:  # what bounded() compiles refuses a jump that nobody declared
         rests_on = [text for text in rests_on if text != AS_DECLARED]
     else:
@@ -147,6 +148,30 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof], read: dict[Any, 
         unread += (_not_read(node.place, f"node {name!r}: {node.unread}") for name, node in own)
         unread += (why for proof in inner.values() for why in proof.unread[:1])
     return Proof(tuple(cycles), lost, unread=tuple(unread), assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
+
+
+def _called(functions: Sequence[Any], around: Set[FoundGraph], read: dict[Any, Any]) -> tuple[set[FoundGraph], bool]:
+    """The graphs that functions run, as far as they are known, and whether they may run one of those `around`."""
+    called, seen, again = set[FoundGraph](), dict[Any, Any](), False
+    waiting, made = [*functions], {graph.made_by for graph in around}
+    while found := {at: each for each in with_helpers(waiting, read, 1) if (at := key_of(each)) not in seen}:
+        seen |= found
+        waiting = [each for each in found.values() if each.bound is not UNKNOWN]  # the others are a guess
+        again = again or any(not made.isdisjoint(every(each.node)) for each in waiting)  # it makes it once more
+        values = [value for each in waiting for value in each.mentions()]
+        for value in values:
+            match value:
+                case FunctionValue():
+                    waiting.append(value)
+                case GraphValue(graph=graph):
+                    inner = graph.origin or graph
+                    again = again or not around.isdisjoint((graph, inner))
+                    called |= {inner} - around
+                    waiting += (each for part in (*inner.nodes.values(), *inner.routes) for each in part.functions)
+                case _:
+                    held = held_in(value, bound=False)
+                    values += (each for each in held if isinstance(each, GraphValue | FunctionValue))
+    return called, again
 
 
 def _is_trusted(graph: FoundGraph) -> bool:
@@ -195,7 +220,8 @@ def _gated(edges: Sequence[tuple[Edge, Place]], loops: Sequence[FoundLoop]) -> l
 MOST_INSIDE = 20
 """Of a graph that is a node, no more cycles than these are told: a graph in it may be in it many times."""
 
-CALLED_AGAIN = "calls the graph that it is in; how often, no import tells either"
+CALLED_AGAIN = "may call the graph that it is in; how often, no import tells either"
+UNCOUNTED = "graph(s) inside; their steps and passes are not counted here"
 BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
 
 WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"

@@ -67,7 +67,7 @@ class Reader(Calls):
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
-        self.modules: dict[Path, Frame] = {}
+        self.modules = cast("dict[Path, Frame]", project.modules)
         self.read: dict[ast.AST, Frame] = {}
         self.failed: dict[Path, GraphError] = {}
         self._may_have_left = False

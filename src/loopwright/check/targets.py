@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -49,7 +49,11 @@ def check_targets(targets: Sequence[str], import_them: bool | None, allow_empty:
     outcome = Outcome()
     inside = {target: [*python_files(Path(target))] for target in targets if os.path.isdir(target)}
     files = [file for its in inside.values() for file in its]
-    checker = Checker([*map(Path, inside), Path.cwd()], [*_projects(files)])
+    around = sorted({parent for file in files for parent in file.parents})
+    marks = ("pyproject.toml", "setup.py", "setup.cfg")
+    # Projects of their own have packages that others may import.
+    projects = [at for at in around if any(os.path.isfile(at / each) for each in marks)]
+    checker = Checker([*map(Path, inside), Path.cwd()], projects)
     checker.reader.told |= {whole(Path(each)) for each in (*files, *(split_target(one)[0] for one in targets))}
     for file in files:
         with suppress(GraphError):
@@ -105,19 +109,16 @@ def _check(
     if import_them is False or place.endswith(NOTEBOOK):  # which nothing imports
         if not place.endswith((".py", NOTEBOOK)):
             raise GraphError(f"{target} is a module, which must be imported; name its file, or leave --no-import away")
-        return _only(name, _check_file(Path(place), checker, import_them, outcome), place)
+        graphs = _check_file(Path(place), checker, import_them, outcome)
+        by_name = {graph.name.removeprefix(f"{Path(place)}:"): graph for graph in graphs}
+        found = [graph for known, graph in by_name.items() if known == name or known.startswith(f"{name}.")]
+        if not found:
+            raise GraphError(f"{place}: {unknown_name_message('graph', name, by_name)}")
+        return found
     from loopwright.check.loading import check_imported
 
     outcome.files += 1
     return check_imported(target)
-
-
-def _only(name: str, graphs: Iterable[CheckedGraph], place: str) -> list[CheckedGraph]:
-    by_name = {graph.name.removeprefix(f"{Path(place)}:"): graph for graph in graphs}
-    found = [graph for known, graph in by_name.items() if known == name or known.startswith(f"{name}.")]
-    if not found:
-        raise GraphError(f"{place}: {unknown_name_message('graph', name, by_name)}")
-    return found
 
 
 def _untold(graph: CheckedGraph, exact: Sequence[CheckedGraph]) -> bool:
@@ -156,13 +157,6 @@ def _is_of_tests(file: Path) -> bool:
     with suppress(OSError):
         return bool(_TESTS.fullmatch(file.name)) and re.search(rb"def test|pytest", file.read_bytes()) is not None
     return False
-
-
-def _projects(files: Iterable[Path]) -> Iterator[Path]:
-    """The folders around files that are projects of their own, with packages that others may import."""
-    for at in sorted({parent for file in files for parent in file.parents}):
-        if any(os.path.isfile(at / each) for each in ("pyproject.toml", "setup.py", "setup.cfg")):
-            yield at
 
 
 def _told(target: str | Path, error: Exception) -> str:

@@ -8,16 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from loopwright.check.found import END, START, FoundGraph
+from loopwright.check.project import Project, whole
 from loopwright.engine.proof import changes, source, syntax
 from loopwright.engine.proof.changes import BEGUN, CHANGING, OWN
 from loopwright.engine.proof.source import COMMAND, UNKNOWN, Symbol, text_of
 from loopwright.engine.proof.syntax import reassigned_inside
-
-if TYPE_CHECKING:
-    from loopwright.check.project import Project
 
 MAKERS = ("StateGraph", "MessageGraph", "Graph")
 """LangGraph's builders."""
@@ -28,7 +26,7 @@ PARTS = frozenset({"nodes", "edges", "branches", "waiting_edges", "_all_edges", 
 _GIVEN_NOTHING = re.compile(r"\b(ClassVar|KW_ONLY|init=False)\b")
 """What the line of a dataclass's attribute says that is no argument."""
 
-_ASKED = re.compile(r"a?(get|update)_\w+|name")
+_ASKED = re.compile(r"a?(clear|get|update)_\w+|\w*schema|cache|channels|checkpointer|config|name|nodes|store")
 """What is asked of a graph, or told to it, without a run of it."""
 
 PLAIN = ("ABC", "BaseModel", "BaseTool", "Generic", "MessagesState", "NamedTuple", "Protocol", "TypedDict", "object")
@@ -170,18 +168,37 @@ class FunctionValue:
         called = "" if called in self.fixed else called
         return UNKNOWN if may_differ(owner, name, value, called, begun=begun) else value
 
-    def graphs(self) -> Iterator[GraphValue]:
-        """The graphs that it names, but for those of which it only asks something."""
-        parts: Sequence[Any] = syntax.every(self.node)
-        named = [part for part in parts if isinstance(part, ast.Name | ast.Attribute) and (
-            isinstance(part, ast.Attribute) or part.id in self.fixed
-            or isinstance(self.frame.settled(part), GraphValue)  # of most names, this tells that they are none
-        )]  # fmt: skip
+    def seen(self, expression: ast.expr) -> Any:
+        """The value that a name or attribute was last seen to have, whatever may give it another."""
+        if not isinstance(expression, ast.Attribute):
+            name = getattr(expression, "id", "")
+            return dict(self.given).get(name, self.bound) if name in self.fixed else self.frame.look_up(name)
+        owner, name = self.seen(expression.value), expression.attr
+        kept = self.frame.look_up(f"{syntax.identifier(expression.value)}.{name}")
+        return getattr(owner, "names", {}).get(name, member(owner, name) if kept is UNKNOWN else kept)
+
+    def mentions(self) -> Iterator[Any]:
+        """What it finds around it, as that was last seen, but for what it only asks something, or for an attribute."""
+        outside = {id(part) for line in getattr(self.node, "decorator_list", ()) for part in ast.walk(line)}
+        parts: Sequence[Any] = [part for part in syntax.every(self.node) if id(part) not in outside]
         own = syntax.bindings(self.node).keys() - rebound_names(self.node) - self.fixed
-        asked = {id(part.value) for part in named if isinstance(part, ast.Attribute) and _ASKED.fullmatch(part.attr)}
-        asked |= {id(each) for part in parts for each in changes.looked_at_in(part)} if named else set()
-        for part in (part for part in named if isinstance(part.ctx, ast.Load) and id(part) not in asked):
-            if getattr(part, "id", "") not in own and isinstance(value := self.around(part), GraphValue):
+        looked = {id(each) for part in parts for each in changes.looked_at_in(part)}
+        owners = {id(part.value): part.attr for part in parts if isinstance(part, ast.Attribute)}
+        items = {id(part.value): part for part in parts if isinstance(part, ast.Subscript)}
+        reading = (part for part in parts if isinstance(getattr(part, "ctx", None), ast.Load))
+        project, taken = [*self.frame.scopes()][-1].project, dict[str, Any]()
+        for part in (each for each in parts if project and isinstance(each, ast.ImportFrom)):
+            file = project and project.find(part.module or "", part.level, self.frame.file)
+            names = getattr(project.modules.get(whole(file)), "names", {}) if project and file else {}
+            taken |= {each.asname or each.name: names[each.name] for each in part.names if each.name in names}
+        for part in (part for part in reading if getattr(part, "id", "") not in own - taken.keys()):
+            value = taken.get(getattr(part, "id", "")) or self.seen(part)
+            if isinstance(value, dict) and MORE not in value and (item := items.get(id(part))):
+                value, part = cast("dict[Any, Any]", value).get(getattr(item.slice, "value", MORE), value), item
+            of = owners.get(id(part), "")
+            idle = of and isinstance(value, Frame | ClassValue | InstanceValue)
+            asked = id(part) in looked or _ASKED.fullmatch(of)
+            if not (idle or (asked and isinstance(value, GraphValue | InstanceValue))):
                 yield value
 
 
@@ -420,7 +437,7 @@ def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
             inner = [part for each in held for part in _items(each) if isinstance(part, _OBJECTS)]
         elif isinstance(value, _ITEMS):
             inner = _items(value)
-        elif isinstance(value, Grip | OneOf):
+        elif isinstance(value, Grip | OneOf | Chain):
             inner = value.held if isinstance(value, Grip) else value.parts
         elif isinstance(value, Made):
             inner = (*value.options.values(), *value.given)
@@ -434,7 +451,7 @@ def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
 _OBJECTS = (GraphValue, InstanceValue)
 _ITEMS = (list, tuple, dict)
 _KEPT = _OBJECTS + _ITEMS
-_HOLDING = (*_KEPT, Grip, OneOf, Made, FunctionValue)
+_HOLDING = (*_KEPT, Chain, Grip, OneOf, Made, FunctionValue)
 """What may hold something that can be changed."""
 
 
@@ -480,6 +497,7 @@ def unknown(*values: Any) -> Any:
         return known[0] if known else UNKNOWN
     held = [*held_in(*(value for value in known if not isinstance(value, Grip)))]
     kept = {id(each): each for each in held if isinstance(each, InstanceValue | list | dict)}
+    kept |= {id(each): each for each in held if getattr(each, "compiled", False)}
     kept |= {id(each): each for value in told for each in value.held}
     graphs = dict.fromkeys(graph for each in (*held, *told) for graph in _changed_by(each))
     return Grip((*graphs,), held=(*kept.values(),)) if graphs or kept else UNKNOWN

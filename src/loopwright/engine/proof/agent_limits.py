@@ -14,7 +14,7 @@ from langgraph.channels import LastValue, UntrackedValue
 from langgraph.graph import END, StateGraph
 
 from loopwright.engine.proof.graph import reached
-from loopwright.engine.proof.reach import unwrapped
+from loopwright.engine.proof.reach import held, unwrapped
 
 _MIDDLEWARE = "langchain.agents.middleware"
 
@@ -68,7 +68,7 @@ def _hook(builder: Any, name: str) -> tuple[Any, str]:
     """The middleware that a node is of, and which of its hooks."""
     spec = builder.nodes.get(name)
     runnable = unwrapped(spec.runnable) if spec else None
-    function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
+    function = held(runnable, "func") or held(runnable, "afunc")
     owner, hook = getattr(function, "__self__", None), getattr(function, "__name__", "")
     hook = hook.removeprefix("a") if hook.startswith(("abefore_", "aafter_")) else hook
     # A method that was put on the instance itself is not its class's.

@@ -37,7 +37,7 @@ def router_words(path: Any) -> Nodes:
     """The words that a router can return, and the nodes of its Sends; None if its source does not tell: any node."""
     inner = unwrapped(path)
     # Of a chain, only the last part says where it goes, and that is seldom a function.
-    functions = functions_of(inner) if hasattr(inner, "func") else []
+    functions = functions_of(inner) if "func" in getattr(inner, "__dict__", {}) else []
     return reduce(either, (_read(each, source.returned_words) for each in functions)) if functions else None
 
 

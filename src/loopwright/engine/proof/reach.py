@@ -52,9 +52,15 @@ def is_filled(cell: Any) -> bool:
     return False
 
 
+def held(value: Any, name: str) -> Any:
+    """What a runnable keeps under a name; LangChain's wrappers answer for what they wrap, or fail over its hints."""
+    own = name in getattr(value, "__dict__", {}) or hasattr(type(value), name)
+    return getattr(value, name, None) if own else None
+
+
 def unwrapped(runnable: Any) -> Any:
     """What a node was before a ``with_config`` wrapped it."""
-    while not hasattr(runnable, "func") and hasattr(runnable, "bound"):
+    while held(runnable, "func") is None and held(runnable, "bound") is not None:
         runnable = runnable.bound
     return runnable
 
@@ -90,12 +96,12 @@ def _functions(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
             yield from _functions(item, seen)
     elif isinstance(value, Pregel):
         return
-    elif isinstance(tools := getattr(value, "tools_by_name", None), dict):
+    elif isinstance(tools := held(value, "tools_by_name"), dict):
         # What such a node returns is what its tools returned, and what the wrappers of their calls made of it.
         wrappers = [vars(value).get(name) for name in ("_wrap_tool_call", "_awrap_tool_call")]
         yield from _functions([*cast("dict[str, Any]", tools).values(), *wrappers], seen)
     elif isinstance(value, Runnable):
-        inner = [part for name in PARTS if (part := getattr(value, name, None)) is not None]
+        inner = [part for name in PARTS if (part := held(value, name)) is not None]
         yield from _functions(inner, seen)
         yield from (_attribute(value, name) for name in _run_names(type(value)))
     elif callable(value) and not isinstance(value, type):

@@ -136,19 +136,29 @@ def assumptions_of(
 
 
 def _calls(builder: Builder, *around: Builder) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Each node whose function calls graphs, by its path through the graphs that are nodes, and these graphs."""
+    """Each node that calls graphs, itself or by a router, by its path through graphs that are nodes, and these."""
     for node, does in read_destinations(builder).items():
-        if isinstance(node, str) and does.graphs:
-            yield node, does.graphs
+        if does.graphs:
+            yield node if isinstance(node, str) else node[0], does.graphs
     for node, child in subgraphs(builder).items():
         if all(child.builder is not outer for outer in (*around, builder)):
             yield from ((f"{node}/{name}", graphs) for name, graphs in _calls(child.builder, *around, builder))
 
 
+def calling_back(builder: Builder, *around: Builder) -> list[str]:
+    """The nodes that call the graph that they are in, or one that calls itself, as `_calls` names them."""
+    around = (*around, builder)
+    called = ((node, each) for node, graphs in _calls(builder) for each in graphs)
+    inside = [(node, each.builder) for node, each in called if isinstance(each, CompiledStateGraph)]
+    return [node for node, its in inside if its in around or calling_back(its, *around)]
+
+
 def _goes_round(graph: Any, *around: Any) -> bool:
     """Whether a graph, or one inside it, goes round without a gate or a limit of its own."""
-    if not isinstance(graph, CompiledStateGraph) or any(graph is each for each in around):
+    if not isinstance(graph, CompiledStateGraph):
         return False
+    if any(graph.builder is each.builder for each in around):
+        return True
     apart = refusals_apart(read_topology(graph.builder), getattr(graph.builder, "loops", ()))
     apart = limits_apart(apart, own_limits(graph.builder, apart.ways(granted=True)))
     inside = [*subgraphs(graph.builder).values(), *(each for _, called in _calls(graph.builder) for each in called)]
