@@ -35,7 +35,6 @@ from loopwright.database import storable
 from loopwright.engine import RunEvent, RunResult
 from loopwright.engine.events.reasons import stops_said
 from loopwright.engine.events.schema import LoopDecided, NodeStarted
-from loopwright.engine.gate import is_engine_node
 from loopwright.errors import GraphError, InputError, LoopwrightError, NodeFailed
 from loopwright.workflows.api import Outcome, Run, Workflow, plain_json, upload_fields
 
@@ -171,7 +170,7 @@ async def _answered(workflow: Workflow[Any], given: Mapping[str, Any], context: 
 
 
 def _progress(workflow: Workflow[Any], run: Run, event: RunEvent) -> Iterable[str]:
-    if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+    if isinstance(event, NodeStarted):
         info = workflow.nodes.get(event.node)
         yield info.label if info else event.node
     elif isinstance(event, LoopDecided) and event.decision == "granted":

@@ -229,7 +229,7 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any],
         if asks:
             notes[ledger.REQUESTS] = {loop.name: [(node, loop.target)] for loop in asks}
         if notes:
-            langgraph_private.write_with(compiled, node, lambda _, notes=notes: notes)
+            langgraph_private.write_with(compiled, node, lambda _, _given, notes=notes: notes)
         made, its, settle = getattr(unwrapped(spec.runnable), ADDED_KEY, None), compiled.nodes[node], None
         if made or node in added:
             settle = partial(_settled, bound, made)

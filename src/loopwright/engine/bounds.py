@@ -135,7 +135,7 @@ def _check_fallbacks(builder: Builder, named: Set[str | None]) -> None:
     for node in builder.nodes.keys() & named:
         function: Any = unwrapped(builder.nodes[node].runnable)
         given: dict[str, Any] = {}
-        if hasattr(function, "func_accepts"):  # of a function: what LangGraph hands it beside the state
+        if "func_accepts" in vars(function):  # of a function: what LangGraph hands it beside the state
             given, function = {**function.kwargs, **function.func_accepts}, function.func or function.afunc
         elif ROOT in builder.channels:
             continue  # a state that is messages is what a chat model takes
@@ -172,7 +172,7 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
     structure = structure_of(compiled)
     if bound.reports:
         books = partial(fresh_books, bound.loops, compiled.channels, structure)
-        write_with(compiled, START, lambda config: books(read(config, [LEDGER])))
+        write_with(compiled, START, lambda config, given: books(read(config, [LEDGER, STOP_REASON]), given))
     outputs = compiled.output_channels
     if bound.reports and isinstance(outputs, list) and STOP_REASON not in outputs:
         # Not in the output schema: the key is there only when a bound was reached.

@@ -175,11 +175,11 @@ def _add_writer(compiled: Compiled, node: str, place: int, act: Callable[..., An
         vars(spec)["node"] = RunnableCallable(each, trace=False, recurse=False)
 
 
-def write_with(compiled: Compiled, node: str, update: Callable[[RunnableConfig], Mapping[str, Any]]) -> None:
-    """Write to channels whenever a node has run, behind its own result; START runs when a new input arrives."""
+def write_with(compiled: Compiled, node: str, update: Callable[[RunnableConfig, Any], Mapping[str, Any]]) -> None:
+    """Write to channels whenever a node has run, behind its own result, START with each new input: `update` sees it."""
 
     def act(result: Any, config: RunnableConfig) -> Any:
-        write_beside(config, update(config))
+        write_beside(config, update(config, result))
         return result
 
     _add_writer(compiled, node, 1, act)

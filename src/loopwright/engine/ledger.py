@@ -153,14 +153,17 @@ class StopReasons(LastValue[Any]):
 
 
 def fresh_books(
-    loops: Sequence[Loop], channels: Container[str], structure: str, held: Mapping[str, Any]
+    loops: Sequence[Loop], channels: Container[str], structure: str, held: Mapping[str, Any], given: Any = None
 ) -> dict[str, Any]:
     """What a new input writes beside itself: new ledgers, no stop reason, visible counters and histories at zero.
 
-    `held` is what the thread's channels hold from the inputs before it, of which the ledger's number counts.
+    `held` is what the thread's channels hold from the inputs before it, of which the ledger's number counts; `given` is
+    the input. A snapshot shows what is written to the stop reason, so that is done only where there is one.
     """
     since = held.get(LEDGER, {}).get(OF_THE_RUN, {}).get("since", -1) + 1
-    books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": since}}, STOP_REASON: NO_STOP}
+    books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": since}}}
+    if held.get(STOP_REASON) or not isinstance(given, dict) or STOP_REASON in given:
+        books[STOP_REASON] = NO_STOP
     fresh: dict[str, Any] = {SPENT: NOTHING_SPENT, REQUESTS: {}, VISITED: []}
     books |= {key: value for key, value in fresh.items() if key in channels}
     books |= {loop.counter: 0 for loop in loops if loop.counter and loop.counter_by == "engine"}

@@ -172,7 +172,10 @@ class LoopMiddleware(AgentMiddleware[Any, Any, Any]):
         except Exception as error:
             blame(error, self.loop, "limit or stall rule", state)
         step = int(get_config().get("metadata", {}).get("langgraph_step", 0))
-        loop, reason, granted = replace(self.loop, name=_name_of(state)), wanted(state), verdict.decision == "granted"
+        # As `bounded` has it: after the agent, whose name LangChain writes on what its model says.
+        agent = next((each.name for each in reversed(state["messages"]) if isinstance(each, AIMessage)), None)
+        loop = replace(self.loop, name=loop_name("agent.model", agent))
+        reason, granted = wanted(state), verdict.decision == "granted"
         tell(loop, verdict, reason, goto=[loop.target if granted else END], step=step, asked=[*loop.sources])
         update: Update = {BOOKS: {**books, "ledger": {AGENT: verdict.spend}}}
         return update, None if granted else stop_reason(loop, verdict, reason, step)
@@ -265,12 +268,6 @@ def _name_in(tool: Any) -> str:
     if isinstance(tool, Mapping):
         return str((its := cast("Any", tool.get("function", tool))).get("name") or its.get("type"))
     return getattr(tool, "name", None) or getattr(tool, "__name__", "")
-
-
-def _name_of(state: Any) -> str:
-    """The loop's name, as `bounded` has it: after the agent, whose name LangChain writes on what its model says."""
-    said = next((message.name for message in reversed(state["messages"]) if isinstance(message, AIMessage)), None)
-    return loop_name("agent.model", said)
 
 
 def _counted(response: ModelResponse[Any], state: Any, meter: Meter | None) -> Any:

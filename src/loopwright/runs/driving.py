@@ -128,7 +128,7 @@ class Drive:
             async with asyncio.timeout(self.live.limits.seconds) as self._deadline:
                 finished = await self._follow()
                 record = await self._finish(finished)
-        except (Exception, asyncio.CancelledError) as error:
+        except (Exception, asyncio.CancelledError, SystemExit) as error:  # a node may call `sys.exit`
             record = self._cut_short(error)
         self._closed = True
         await self.live.end(record)

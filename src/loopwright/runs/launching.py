@@ -16,7 +16,6 @@ from loopwright.diagram.shown import ShownGraph
 from loopwright.engine import BoundedGraph
 from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.events.schema import NodeStarted, StateSaved
-from loopwright.engine.gate import is_engine_node
 from loopwright.engine.ledger import LEDGER
 from loopwright.engine.proof.fingerprint import require_same_graph
 from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
@@ -213,7 +212,7 @@ class Launcher(RunReader):
         for event in states.logged(self.store, origin.id):
             if isinstance(event, StateSaved) and event.checkpoint_id == saved.checkpoint["id"]:
                 break
-            if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+            if isinstance(event, NodeStarted):
                 nodes[event.node] = None
         passes = {name: spend["spent"] for name, spend in ledger.items() if "spent" in spend}
         return {"passes": passes, "nodes": (*nodes,)}

@@ -165,7 +165,10 @@ def workflow_report(store: RunStore, workflow: str) -> LoopReport:
 
 
 def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow:
-    loops = [_loop_of(run, name) for run in runs]
+    # A run that was never asked for a pass may say nothing of the loop.
+    unsaid = (LoopPasses(loop=name, passes=run.passes.get(name, 0), limit=None) for run in runs)
+    every = zip(runs, unsaid, strict=True)
+    loops = [next(loop for loop in (*run.loops, default) if loop.loop == name) for run, default in every]
     ends: list[Ended] = [
         loop.refused or ("failed" if run.status == "failed" else "by_itself")
         for run, loop in zip(runs, loops, strict=True)
@@ -186,12 +189,6 @@ def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow
         gain=gain,
         suggestion=suggested_limit([passes for passes, end in went_round if end == "by_itself"], refused, gain),
     )
-
-
-def _loop_of(run: RunRecord, name: str) -> LoopPasses:
-    """A run that was never asked for a pass may say nothing of the loop."""
-    known = next((loop for loop in run.loops if loop.loop == name), None)
-    return known or LoopPasses(loop=name, passes=run.passes.get(name, 0), limit=None)
 
 
 def _histogram(passes: Sequence[int], ends: Sequence[Ended]) -> tuple[PassCount, ...]:

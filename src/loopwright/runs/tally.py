@@ -16,7 +16,6 @@ from loopwright.engine.events.schema import (
     RunStarted,
     StateSaved,
 )
-from loopwright.engine.gate import is_engine_node
 from loopwright.runs.schemas import LoopPasses, UsageRow
 
 
@@ -65,8 +64,7 @@ class Tally:
         self._run = _Looped()
         self._usage: dict[tuple[str | None, str], _Spent] = {}
         self._loops: dict[str, _Looped] = {}
-        self._path: list[str] = []
-        self._tasks: set[str] = set()
+        self._path: dict[str, str] = {}  # task -> its node, in the order in which they began
         self._stop_reason: str | None = None
         self._open: list[_Looped] = []
         """The loops whose passes go on, each within the one before; what is used counts for the run and the last."""
@@ -84,9 +82,8 @@ class Tally:
         match event:
             case RunStarted():
                 self._go_on()
-            case NodeStarted() if not is_engine_node(event.node) and event.task_id not in self._tasks:
-                self._tasks.add(event.task_id)
-                self._path.append(event.node)
+            case NodeStarted():
+                self._path.setdefault(event.task_id, event.node)
             case ModelCalled():
                 for each in (self._run, *self._open[-1:]):
                     each.spent.add(event)
@@ -114,7 +111,7 @@ class Tally:
         rows = [UsageRow(node=node, model=model, **vars(used)) for (node, model), used in self._usage.items()]
         spent = self._run.spent
         return {
-            "path": (*self._path,), "usage": (*rows,), "loops": (*loops,),
+            "path": (*self._path.values(),), "usage": (*rows,), "loops": (*loops,),
             "passes": {loop.loop: loop.passes for loop in loops}, "stop_reason": self._stop_reason,
             "seconds": self._run.seconds, "model_calls": spent.calls, "unmetered_calls": spent.unmetered_calls,
             "tokens": spent.input_tokens + spent.output_tokens, "cost": spent.cost,

@@ -10,7 +10,6 @@ from ag_ui.encoder import EventEncoder
 from fastapi.sse import KEEPALIVE_COMMENT
 from pydantic import ValidationError
 
-from loopwright.engine.gate import is_engine_node
 from loopwright.errors import InputError
 from loopwright.models.validation import problem_lines
 from loopwright.runs.hub import QUESTION
@@ -143,7 +142,7 @@ class _Told:
         """What follows from an event of the run, and its number there."""
         kind = event["type"]
         yield from self._ends(self._messages.ended(event))
-        if kind == "node_started" and not is_engine_node(event["node"]):
+        if kind == "node_started":
             taken = event["node"] in self._steps.values()
             step = f"{event['node']} #{event['visit']}" if taken else str(event["node"])
             self._steps[event["task_id"]] = step

@@ -68,7 +68,9 @@ class Guard(Layer):
         """Pass a request on or refuse it."""
         headers = Headers(scope=scope)
         most = self._settings.body_bytes(scope["path"])
-        if problem := self._refusal(scope, headers) or _length_refusal(headers, most):
+        length = headers.get("content-length", "0")
+        too_long = length.isascii() and length.isdigit() and int(length[:20]) > most
+        if problem := self._refusal(scope, headers) or (_too_large(most) if too_long else None):
             await problem.response(scope, receive, send)
             return
         await self.app(scope, _limited(receive, most, self._settings.body_seconds), send)
@@ -105,11 +107,6 @@ class Guard(Layer):
 def is_open(path: str) -> bool:
     """Whether a path needs no token."""
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
-
-
-def _length_refusal(headers: Headers, most: int) -> Problem | None:
-    length = headers.get("content-length", "0")
-    return _too_large(most) if length.isascii() and length.isdigit() and int(length[:20]) > most else None
 
 
 def _limited(receive: Receive, most: int, seconds: float) -> Receive:

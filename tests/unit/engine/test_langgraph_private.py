@@ -142,7 +142,7 @@ async def test_a_bare_node_writes_by_itself_in_no_run_of_its_own() -> None:
     made.add_node("end", lambda _s: {"log": ["end"]})
     app = made.compile()
     private.run_bare(app, "node")
-    private.write_with(app, START, lambda _config: {"log": ["begun"]})
+    private.write_with(app, START, lambda *_: {"log": ["begun"]})
     assert app.invoke({"log": []}, {"callbacks": [Listening()]})["log"] == ["begun", "1", "end"]
     assert (await app.ainvoke({"log": []}))["log"] == ["begun", "1", "end"]
     assert {*seen} == {"", "end"}
@@ -177,8 +177,8 @@ def test_a_node_its_router_and_the_entry_can_write_beside_what_they_return() -> 
     made = graph(node)
     made.add_conditional_edges("node", route, [END])
     app = made.compile(checkpointer=InMemorySaver())
-    private.write_with(app, START, lambda config: {"log": [f"at the entry of {private.read(config, ['log'])}"]})
-    private.write_with(app, "node", lambda _: {"log": ["behind the node"]})
+    private.write_with(app, START, lambda config, _: {"log": [f"at the entry of {private.read(config, ['log'])}"]})
+    private.write_with(app, "node", lambda *_: {"log": ["behind the node"]})
     written = ["given", "at the entry of {'log': []}", "by the node", "behind the node", "by the router"]
     assert app.invoke({"log": ["given"]}, HERE)["log"] == written
     app.update_state(HERE, {"log": ["updated"]}, as_node="node")  # what a node notes, an update in its name notes too

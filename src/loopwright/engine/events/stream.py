@@ -16,7 +16,6 @@ from langchain_core.runnables import RunnableConfig
 
 from loopwright.engine.events import schema
 from loopwright.engine.events.schema import RunEvent, afollowing, closing, following, holding
-from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.langgraph_private import ROOT, SENT, ensure_config, merge_configs
 from loopwright.engine.ledger import STOP_REASON
@@ -43,7 +42,7 @@ class RunResult:
         """The nodes in the order in which they ran, gates and book-keeping left out."""
         known = {event.task_id for event in self.events if isinstance(event, schema.NodeFinished) and event.known}
         started = [event for event in self.events if isinstance(event, schema.NodeStarted)]
-        return [event.node for event in started if event.task_id not in known and not is_engine_node(event.node)]
+        return [event.node for event in started if event.task_id not in known]
 
     @property
     def seconds(self) -> float:

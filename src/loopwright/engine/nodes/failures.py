@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Collection, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, cast
 
 from loopwright.errors import NodeTimeout
 
@@ -77,7 +77,7 @@ def status_code(error: BaseException) -> int | None:
     # Within a stream only the provider's own words tell it, and some servers write it as a text.
     told = str(cast("Mapping[str, Any]", body).get("code")) if isinstance(body, Mapping) else ""
     codes = [*(getattr(holder, name, None) for holder, name in holders), int(told) if told.isdecimal() else None]
-    return next((code for code in codes if _is_status(code)), None)
+    return next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
 
 
 def retry_after(error: BaseException, *around: BaseException) -> float | None:
@@ -144,10 +144,6 @@ def _kind_by_name(error: BaseException) -> FailureKind | None:
 
 def _said(error: BaseException) -> str:
     return f"{getattr(error, 'code', '')} {error}"
-
-
-def _is_status(code: Any) -> TypeGuard[int]:
-    return isinstance(code, int) and not isinstance(code, bool) and 100 <= code < 600
 
 
 def _headers(error: BaseException) -> dict[str, str]:
