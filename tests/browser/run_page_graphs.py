@@ -52,7 +52,7 @@ def parcel() -> UserGraph:
 
     retrying = {"action": send, "policy": NodePolicy(retries=[Retry(on=OSError, retries=2, initial_wait=0.05)])}
     made = graph("START-weigh weigh-send send-END", Parcel, weigh=weigh, send=retrying)
-    return UserGraph("parcel", bounded(made, []), title="Parcel", description="Sends something, with retries.")
+    return UserGraph("parcel", bounded(made, []))
 
 
 class Permit(TypedDict, total=False):
@@ -91,7 +91,7 @@ def permit() -> UserGraph:
     edges = "START-ask ask?locate ask?END locate?ask locate?ship ship-END"
     made = graph(edges, Permit, routes, ask=ask, locate=locate, ship=lambda _: {})
     again = loop("again", "locate", "ask", 2, "ship", reason=lambda _: "many boxes")
-    return UserGraph("permit", bounded(made, [again]), title="Permit", description="Asks before it sends.")
+    return UserGraph("permit", bounded(made, [again]))
 
 
 class Laps(TypedDict, total=False):
@@ -112,7 +112,7 @@ def laps() -> UserGraph:
     more = {"count": lambda state: "run" if state["done"] < state["rounds"] else END}
     made = graph("START-start start-run run-rest rest-count count?run count?END", Laps, more, **nodes)
     lap = loop("lap", "count", "run", ROUNDS, reason=lambda _: "more")
-    return UserGraph("laps", bounded(made, [lap]), title="Laps", description="Goes round and round.")
+    return UserGraph("laps", bounded(made, [lap]))
 
 
 class Talk(TypedDict):
@@ -137,7 +137,7 @@ def parrot() -> UserGraph:
         return {"messages": [AIMessage(question)]}
 
     made = graph("START-answer", Talk, answer=answer)
-    return UserGraph("parrot", bounded(made), title="Parrot", description="Repeats what it is told.")
+    return UserGraph("parrot", bounded(made))
 
 
 class Given(TypedDict, total=False):
@@ -224,4 +224,4 @@ def desk() -> UserGraph:
         "grade?write grade?ballast ballast-ask ask?publish ask?archive publish-END archive-END"
     )
     builder = graph(edges, StateGraph(Desk, input_schema=Given), routes, **nodes)
-    return UserGraph("desk", builder.compile(), title="Desk", description="A graph that nobody here wrote.")
+    return UserGraph("desk", builder.compile())

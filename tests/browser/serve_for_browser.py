@@ -100,7 +100,7 @@ def essay() -> UserGraph:
     edges = "START-outline START-collect outline+collect-write write-grade grade?write grade?END"
     made = graph(edges, Essay, more, outline=outline, collect=collect, write=write, grade=grade)
     improve = loop("improve", "grade", "write", 1, reason=lambda state: f"graded {state['grades'][-1]}")
-    return UserGraph("essay", bounded(made, [improve]), title="Essay", description="Writes, grades, and writes again.")
+    return UserGraph("essay", bounded(made, [improve]))
 
 
 @contextmanager

@@ -47,11 +47,11 @@ def test_graph_show_in_every_format(loopwright, tmp_path):
         assert image.format == "PNG"
         assert image.width > 200
     (tmp_path / "C:").mkdir()  # where a path begins with a drive
-    source = "print('imported')\ngraph = StateGraph(dict).add_node('find[web]', len).add_edge('__start__', 'find[web]')"
-    (tmp_path / "C:/own.py").write_text(f"from langgraph.graph import StateGraph\n{source}")
-    shown = loopwright("graph", "show", "C:/own.py:graph", cwd=tmp_path).stdout
-    assert "find[web]" in shown and "imported" not in shown
-    assert loopwright("graph", "show", "C:/own.py:graph", "--format", "svg", cwd=tmp_path).stdout.startswith("<svg")
+    source = "print('imported')\nweb = StateGraph(dict).add_node('find[web]', len).add_edge('__start__', 'find[web]')"
+    (tmp_path / "C:/own.py").write_text(f"from langgraph.graph import *\n{source}\na, b = web.compile(), web.compile()")
+    shown = loopwright("graph", "show", "C:/own.py", cwd=tmp_path).stdout
+    assert shown.count("find[web]") == 2 and "own.py:b\n" in shown and "imported" not in shown
+    assert loopwright("graph", "show", "C:/own.py:web", "--format", "svg", cwd=tmp_path).stdout.startswith("<svg")
 
 
 def test_assess_prints_one_json_object_and_logs_elsewhere(loopwright):

@@ -10,7 +10,7 @@ import time
 import httpx
 import pytest
 from search_server import closed_port
-from serving_program import PROGRAM
+from serving_program import PROGRAM, serving
 
 from loopwright.errors import ConfigError
 from loopwright.server.listening import reserve
@@ -58,6 +58,16 @@ def test_an_open_address_needs_a_long_token(refused, tmp_path, monkeypatch):
     monkeypatch.setenv("LOOPWRIGHT_TOKEN", "fifteen-letters")
     told = refused("serve", "mine.py", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
     assert "its token has 15 characters" in told and "fifteen" not in told
+
+
+def test_a_node_that_leaves_the_program_ends_its_own_run_only(tmp_path):
+    (tmp_path / "mine.py").write_text(GRAPH.replace(".upper()", ".upper() if state['question'] == 'stay' else exit(3)"))
+    with serving(PROGRAM, tmp_path, "mine.py") as (process, client):
+        asked = ({"question": word} for word in ("leave", "stay"))
+        left, stayed = (client.post("/v1/workflows/mine-graph/run", json=each) for each in asked)
+        assert (left.status_code, left.json()["error_type"]) == (500, "SystemExit")
+        assert stayed.json()["outcome"]["answer"] == "STAY"
+        assert process.poll() is None
 
 
 @pytest.mark.parametrize("file", ["runs.db", "checkpoints.db"])

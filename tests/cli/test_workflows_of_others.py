@@ -53,7 +53,7 @@ class WideWorkflow(HeadlineWorkflow):
 
 class Silent(WideWorkflow):
     def start(self, given, uploads, run_id):
-        return {"text": run_id, "most": 200}
+        return print(run_id) or {"text": run_id, "most": 200}
     def outcome(self, state):
         return Outcome(details={"odd": Tone, "inf": float("inf"), "run": state["text"]})
 

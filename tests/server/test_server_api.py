@@ -40,7 +40,7 @@ def own_graph() -> UserGraph:
     edges = "START-write write-review review?write review?END"
     builder = graph(edges, Draft, again, write=write, review=lambda state: {})
     loop = Loop(name="again", target="write", sources=("review",), limit=2)
-    hosted = UserGraph("writer", bounded(builder, [loop]), title="Writer")
+    hosted = UserGraph("writer", bounded(builder, [loop]))
     hosted.prompts = PromptLibrary(
         [Prompt("writing", 1, "Answer {{question}}."), Prompt("writing", 2, "Say {{question}}.")]
     )

@@ -4,7 +4,6 @@ import errno
 import io
 import logging
 import os
-import stat
 import sys
 from contextlib import suppress
 from functools import partial
@@ -82,7 +81,6 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version and end.")
     ] = False,
@@ -95,24 +93,6 @@ def options(
     terminal.setLevel(logging.INFO if verbose else logging.WARNING)
     logging.basicConfig(handlers=[terminal], level=logging.WARNING, force=True)
     logging.getLogger("loopwright").setLevel(logging.INFO)
-    if context.invoked_subcommand == "check":  # it prints without rich, which takes longer to import than most files
-        return
-    with suppress(OSError):  # what is closed is no pipe
-        if any(stat.S_ISFIFO(os.fstat(number).st_mode) for number in (1, 2)):
-            _let_readers_go()
-
-
-def _let_readers_go() -> None:
-    """Let what rich writes to a pipe without a reader fail like what is printed there.
-
-    It raises SystemExit, which ends an event loop without a word to who waits for a run in it: that hung for ever.
-    """
-    from rich.console import Console
-
-    def gone(self: Console) -> None:
-        raise BrokenPipeError(errno.EPIPE, "the reader of the output is gone")
-
-    Console.on_broken_pipe = gone
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from contextlib import closing
+from contextlib import closing, redirect_stdout
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,6 +59,7 @@ def evaluate(
         raise InputError("the intervals of figures need scipy: pip install scipy")
     shown = sys.stderr.isatty() and not as_json
     with (
+        redirect_stdout(sys.stderr),  # what its code prints is no part of the figures
         closing(_opened(name, config, settings_of(overrides))) as workflow,
         shown_count("questions", shown) as progress,
     ):

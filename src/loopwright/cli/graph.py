@@ -38,20 +38,20 @@ def show(
         graphs = load_graphs(registry.place_of(graph))
     if len(graphs) > 1 and (out is not None or format == "json"):
         raise InputError(f"{graph} holds {len(graphs)} graphs, and one goes into a file; name it: {', '.join(graphs)}")
-    for found in graphs.values():
+    for name, found in graphs.items():
         topology = read_topology(found)
         if format == "text":
-            _describe(topology, verify(found))
+            _describe(name if len(graphs) > 1 else topology.name, topology, verify(found))
         elif format == "json":
             _write(shown_graph(found).model_dump_json(indent=2), out)
         else:
             _write({"mermaid": mermaid, "svg": svg, "png": png}[format](topology), out)
 
 
-def _describe(topology: Any, certificate: Any) -> None:
+def _describe(name: str, topology: Any, certificate: Any) -> None:
     from loopwright.diagram import shown_nodes
 
-    typer.echo(typer.style(topology.name, bold=True))
+    typer.echo(typer.style(name, bold=True))
     _start, *nodes, _end = shown_nodes(topology)
     typer.echo(f"  nodes        {', '.join(nodes)}")
     for loop in topology.loops:

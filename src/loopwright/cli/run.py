@@ -10,7 +10,7 @@ import re
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, redirect_stdout, suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -184,9 +184,12 @@ def _run(
     named = [given[name] for name in upload_fields(workflow.Input) if name in given]
     # Path raises for what is too long a name, and a folder is no file.
     uploads = {text: Path(text) for text in named if os.path.exists(text) and not os.path.isdir(text)}
-    with closing(workflow.open(config, settings_of(overrides))) as opened:
+    # What the workflow's own code prints is no part of the answer.
+    with redirect_stdout(sys.stderr), closing(workflow.open(config, settings_of(overrides))) as opened:
         run = opened.run(given, uploads, kept["run_id"] or uuid.uuid4().hex)
-        return asyncio.run(_followed(opened, run, as_json, **kept))
+        result, outcome = asyncio.run(_followed(opened, run, as_json, **kept))
+    _print(opened, run, result, outcome, as_json)
+    return int(outcome.error is not None or outcome.status == "failed")
 
 
 def settings_of(given: list[str] | None) -> dict[str, Any]:
@@ -209,7 +212,7 @@ def settings_of(given: list[str] | None) -> dict[str, Any]:
     return settings
 
 
-async def _followed(workflow: Workflow[Any], run: Run, as_json: bool, **options: Any) -> int:
+async def _followed(workflow: Workflow[Any], run: Run, as_json: bool, **options: Any) -> tuple[Any, Outcome]:
     from loopwright.engine import RunResult
 
     result: Any = None  # the last that it gives
@@ -219,9 +222,7 @@ async def _followed(workflow: Workflow[Any], run: Run, as_json: bool, **options:
         elif not as_json:
             for told in run.told(event):
                 print(visible(told.message), file=sys.stderr)
-    outcome, _events = await run.ended(result)
-    _print(workflow, run, result, outcome, as_json)
-    return int(outcome.error is not None or outcome.status == "failed")
+    return result, (await run.ended(result))[0]
 
 
 def _print(workflow: Workflow[Any], run: Run, result: Any, outcome: Outcome, as_json: bool) -> None:

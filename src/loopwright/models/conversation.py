@@ -330,7 +330,7 @@ async def awritten(
             for each in usages:
                 each.record(whole, model=name, node=node)
             text = _without_thoughts(whole.text)
-            if text and "max_tokens" not in options and (why := cut_off(whole)):  # who gives a limit means to meet it
+            if text and "max_tokens" not in options and (why := cut_off(whole, link)):  # who gives a limit means it
                 logger.warning("node %r, model %r: %s", node, name, why)
                 text += _MORE
                 if tell:
@@ -339,8 +339,8 @@ async def awritten(
         position += 1
 
 
-def cut_off(message: BaseMessage) -> str | None:
-    """Why a reply is not whole, as its provider says; None where nothing says so."""
+def cut_off(message: BaseMessage, model: BaseChatModel | None = None) -> str | None:
+    """Why a reply is not whole, by what its provider says, or leaves out where a stream ends; None for a whole one."""
     about, used = message.response_metadata, isinstance(message, AIMessage) and message.usage_metadata
     reasons = [about.get(name) for name in _ENDS] + [(about.get("incomplete_details") or {}).get("reason")]
     ended = " ".join(str(reason) for reason in reasons if reason)
@@ -348,7 +348,9 @@ def cut_off(message: BaseMessage) -> str | None:
         return f"the reply was cut off by a limit of tokens ({ended}): raise max_tokens"
     if _WITHHELD.search(ended):
         return f"the provider withheld the reply, or its rest ({ended})"
-    if not (ended or used) and "model_provider" in about and isinstance(message, AIMessageChunk):
+    tells = "model_provider" in about or STRUCTURED_KEY in ((model and model.metadata) or {})  # as providers do
+    counted = used and about.get("model_provider") != "google_genai"  # which counts with each piece, others at the end
+    if tells and not (ended or counted) and isinstance(message, AIMessageChunk):
         return "the stream broke off: it ended without a reason to end"
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -70,20 +70,14 @@ class Chain:
                 raise
             before, after = model_name(link.model), model_name(self.links[position + 1].model)
             kind, message = type(error).__name__, redact(str(error), [*link.secrets])[:_SHOWN]
-            node = node or _running_node()
+            with suppress(RuntimeError):  # outside of a graph
+                node = node or get_config().get("metadata", {}).get("langgraph_node")
             who = f"node {node!r}: " if node else ""
             logger.warning("%smodel %r failed (%s): %s: %s; asking %r instead", who, before, why, kind, message, after)
             event = ModelFellBack(
                 node=node, from_model=before, to_model=after, kind=kind, failure=str(why), message=message
             )
             emit(event.model_dump(mode="json"))
-
-
-def _running_node() -> str | None:
-    try:
-        return get_config().get("metadata", {}).get("langgraph_node")
-    except RuntimeError:
-        return None
 
 
 def _speaks(chunk: Any) -> bool:

@@ -12,6 +12,11 @@ from loopwright.engine.budget.budget import PriceTable, Usage
 from loopwright.errors import ModelError, unknown_name_message
 
 
+def prices() -> PriceTable | None:
+    """What models cost; None where the package with the prices is not installed."""
+    return kept_prices() if importlib.util.find_spec("genai_prices") else None
+
+
 def kept_prices(provider: str | None = None) -> PriceTable:
     """The prices, in US dollars, that the package ``genai-prices`` (MIT) ships; nothing is fetched.
 

@@ -64,7 +64,8 @@ class RoomForFiles(Layer):
                 f"{settings.data.resolve().name}/documents on the server, that you do not need"
             )
             return Problem(told, "NoRoom", status=507, headers=CLOSE)
-        folders = [_existing(folder) for folder in (settings.data, Path(tempfile.gettempdir()))]
+        wanted = (settings.data.absolute(), Path(tempfile.gettempdir()).absolute())
+        folders = [next(there for there in (folder, *folder.parents) if there.exists()) for folder in wanted]
         copies = Counter(os.stat(folder).st_dev for folder in folders)
         for folder in folders:
             needed = copies[os.stat(folder).st_dev] * (size + others) + settings.free_bytes
@@ -82,8 +83,3 @@ def _kept_bytes(data: Path) -> int:
             found = path.stat()
             total += found.st_size if stat.S_ISREG(found.st_mode) else 0
     return total
-
-
-def _existing(folder: Path) -> Path:
-    """A folder, or the nearest one above it that is there already."""
-    return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())

@@ -37,7 +37,7 @@ from loopwright.server.retention import Retention, retaining
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
 from loopwright.workflows.api import Workflow
-from loopwright.workflows.runtime import prices
+from loopwright.workflows.runtime import prices, to_its_end
 
 logger = logging.getLogger(__name__)
 
@@ -217,13 +217,10 @@ def serve(
     require_token(host, token)
     give_memory_back()
     name = f"[{host}]" if ":" in host else host
-    with (
-        reserved or reserve(host, port) as listener,
-        suppress(KeyboardInterrupt),
-        asyncio.Runner(loop_factory=auto_loop_factory()) as runner,
-    ):
+    with reserved or reserve(host, port) as listener, suppress(KeyboardInterrupt):
         address = f"http://{name}:{listener.getsockname()[1]}"
-        runner.run(_served(serving, listener, token, cors, lambda: started(address) if started else None))
+        served = _served(serving, listener, token, cors, lambda: started(address) if started else None)
+        to_its_end(served, auto_loop_factory())
 
 
 async def _served(
@@ -267,7 +264,7 @@ def work(
         raise ConfigError("a worker shares runs with servers, so they are kept in PostgreSQL: give postgresql://...")
     give_memory_back()
     with suppress(KeyboardInterrupt):
-        asyncio.run(_work(serving, grace, started, figures))
+        to_its_end(_work(serving, grace, started, figures))
 
 
 async def _work(

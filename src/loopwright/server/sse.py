@@ -77,7 +77,9 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
             return Response(status_code=204)
     # Who takes nothing of it is disconnected as anybody is, see `loopwright.server.connections`, and can come back.
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", "X-Run-Id": run_id}
-    return EventSourceResponse(_frames(context, run_id, channel, after), headers=headers)
+    sent = followed(context, run_id, channel, after)
+    frames = (b"".join(_frame(run_id, event) for event in events) or KEEPALIVE_COMMENT async for events in sent)
+    return EventSourceResponse(frames, headers=headers)
 
 
 async def followed(
@@ -100,8 +102,3 @@ async def followed(
         finally:
             if cancel and not ended:  # here every wait would be cancelled itself
                 context.hub.cancel_soon(run_id)
-
-
-async def _frames(context: Context, run_id: str, channel: Channel, after: int) -> AsyncIterator[bytes]:
-    async for events in followed(context, run_id, channel, after):
-        yield b"".join(_frame(run_id, event) for event in events) or KEEPALIVE_COMMENT

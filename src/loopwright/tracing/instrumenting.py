@@ -1,6 +1,5 @@
 """Turns the tracing of every bounded graph in this process on and off, and sends it where the environment says."""
 
-import importlib.util
 import os
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -8,7 +7,7 @@ from typing import Any
 
 from loopwright.engine.events.schema import observers
 from loopwright.errors import ConfigError
-from loopwright.models.prices import kept_prices
+from loopwright.models.prices import prices
 
 
 def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
@@ -29,7 +28,7 @@ def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
         raise ConfigError(f"{error.name} is not installed: pip install 'loopwright[otel]'") from error
     tracer = trace.get_tracer("loopwright", tracer_provider=tracer_provider)
     figures = Figures(metrics.get_meter("loopwright", meter_provider=meter_provider))
-    price = kept_prices() if importlib.util.find_spec("genai_prices") else None
+    price = prices()
     observers[:] = [lambda graph: RunSpans(graph, tracer, figures, price)]
 
 

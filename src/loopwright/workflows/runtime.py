@@ -2,17 +2,18 @@
 
 import asyncio
 import hashlib
-import importlib.util
 import json
 import logging
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from inspect import CO_COROUTINE
 from itertools import count
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -28,8 +29,8 @@ from loopwright.engine.langgraph_private import change_result
 from loopwright.engine.nodes.runner import Guarded
 from loopwright.engine.proof.fingerprint import FORCE
 from loopwright.errors import CheckpointError, ConfigError, InputError, unknown_name_message
-from loopwright.models import ModelRegistry, PriceTable, PromptLibrary
-from loopwright.models.prices import kept_prices
+from loopwright.models import ModelRegistry, PromptLibrary
+from loopwright.models.prices import prices as prices  # hosts have it from here
 from loopwright.workflows.sections import WorkflowConfig
 
 T = TypeVar("T")
@@ -96,10 +97,8 @@ class LoopThread:
 
     def _run(self) -> None:
         while True:
-            try:
+            with suppress(SystemExit, KeyboardInterrupt):  # of a task, which has kept it for whoever waits
                 return self._loop.run_forever()
-            except (SystemExit, KeyboardInterrupt):
-                pass  # of a task, which has kept it for whoever waits; the runs beside it go on
 
     def close(self) -> None:
         """Cancel what runs, and end the loop and its thread."""
@@ -113,6 +112,21 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def to_its_end(
+    coroutine: Coroutine[Any, Any, T], loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+) -> T:
+    """Run a coroutine in an event loop of its own, also where a node calls ``sys.exit``, by which asyncio ends one."""
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        task = runner.get_loop().create_task(coroutine)
+        while not task.done():
+            try:
+                runner.run(asyncio.wait([task]))
+            except SystemExit as error:  # who waits for the node has it; but a signal may raise one too
+                if not any(frame.f_code.co_flags & CO_COROUTINE for frame, _ in walk_tb(error.__traceback__)):
+                    raise
+    return task.result()
 
 
 async def cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
@@ -217,11 +231,6 @@ class Services(Generic[C]):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def prices() -> PriceTable | None:
-    """What models cost; None where the package with the prices is not installed."""
-    return kept_prices() if importlib.util.find_spec("genai_prices") else None
 
 
 def compiled(

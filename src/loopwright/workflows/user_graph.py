@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import UnionType
@@ -14,6 +14,7 @@ from langgraph.channels.base import BaseChannel
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
@@ -23,6 +24,8 @@ from loopwright.diagram.flowchart import caption, shown_nodes
 from loopwright.engine import BoundedGraph, bounded
 from loopwright.engine.bind import Builder
 from loopwright.engine.gate import MESSAGES
+from loopwright.engine.langgraph_private import keys
+from loopwright.engine.proof.read import builder_of, subgraphs
 from loopwright.errors import GraphError, InputError
 from loopwright.workflows.api import MULTILINE, NodeInfo, Outcome, Run, Workflow, WritingRun
 from loopwright.workflows.runtime import Services
@@ -51,8 +54,6 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         self,
         name: str,
         graph: StateGraph[Any, Any, Any, Any] | CompiledStateGraph[Any, Any, Any, Any],
-        title: str | None = None,
-        description: str | None = None,
         limit: int | None = None,
         place: str = "",
     ) -> None:
@@ -61,8 +62,6 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         Args:
             name: Names it, in addresses too.
             graph: A ``StateGraph``, compiled or not, or what `loopwright.bounded` made.
-            title: What people call it; by default its name.
-            description: What it does.
             limit: Passes of each loop, for a graph that declares none; None takes `USUAL_LIMIT`.
             place: Where it was loaded from, as ``FILE.py:GRAPH``, for tests that are made of its runs.
 
@@ -72,20 +71,16 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         if limit is not None and isinstance(graph, BoundedGraph):
             raise GraphError(f"graph {name!r} is bounded already, by limits of its own: leave the limit away")
         self.name, self.place = name, place
-        self.title = title or caption(name.replace("-", " "))
-        self.description = description or ""
         self._graph = graph
         self._limit = USUAL_LIMIT if limit is None else limit
         super().__init__(Services(WorkflowConfig()))
         # Which model serves which node is the graph's own business.
         self.models = None
         compiled = self.graph(None)
-        if compiled.loops and not isinstance(graph, BoundedGraph):
-            chosen = (f"{loop.name!r} ({' and '.join(loop.sources)} -> {loop.target})" for loop in compiled.loops)
+        if chosen := ", ".join(_chosen(graph, compiled)):
             logger.warning(
                 "graph %r declares no loops, so these were chosen, with at most %d passes each: %s. Declare them with "
-                "loopwright.bounded to set limits and fallbacks of your own.",
-                name, self._limit, ", ".join(chosen),
+                "loopwright.bounded to set limits and fallbacks of your own.", name, self._limit, chosen,
             )  # fmt: skip
         if not isinstance(compiled.builder.input_schema, type):  # pyright: ignore[reportUnnecessaryIsInstance]
             kind = compiled.builder.input_schema
@@ -101,8 +96,13 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         """Nothing: a graph that needs no class takes what its state says, paths too."""
 
     def build(self, services: Services[WorkflowConfig]) -> BoundedGraph:
-        """Bound the graph, unless it is bounded already."""
-        return self._graph if isinstance(self._graph, BoundedGraph) else bounded(self._graph, limit=self._limit)
+        """Bound the graph, unless it is bounded already; a context is what its class is by default."""
+        graph = self._graph if isinstance(self._graph, BoundedGraph) else bounded(self._graph, limit=self._limit)
+        made: Any = graph.context_schema
+        with suppress(Exception):  # there is none, or it has to be given
+            if not getattr(made, "__required_keys__", None):
+                return graph.with_config(configurable={keys.CONFIG_KEY_RUNTIME: _Usual(context=made())})
+        return graph
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
         """What came of a run; what the state calls a score is one, and the first from 0 to 1 is the quality."""
@@ -115,8 +115,12 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         return super().outcome(state).model_copy(update={"scores": scores, "quality": quality})
 
     def start(self, given: BaseModel, uploads: Mapping[str, Path], run_id: str) -> dict[str, Any]:
-        """What the graph is run with: what was given, no defaults."""
-        values = {key: getattr(given, key) for key in given.model_fields_set}
+        """What the graph is run with: what was given, and of an input schema apart from the state its defaults."""
+        builder = self.graph(None).builder
+        apart = builder.input_schema is not builder.state_schema
+        # An empty one would take from a later turn what those before it have gathered.
+        usual = {key for key, value in given if apart and (value or isinstance(value, int | float))}
+        values = {key: getattr(given, key) for key in usual | given.model_fields_set}
         if self._messages and (text := values.pop(self._text, None)) is not None:
             values = {self._messages: [HumanMessage(text)], **values}
         return values
@@ -138,10 +142,28 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         return _UserRun(given, {**run.graph_input, self._messages: messages}, run.title, self)
 
 
+class _Usual(Runtime[Any]):
+    """What a graph runs with that is given no context: one of its own for each run, whose nodes may change it."""
+
+    def merge(self, other: Runtime[Any]) -> Runtime[Any]:
+        return Runtime.merge(self.override(context=type(self.context)()), other)
+
+
 class _UserRun(WritingRun):
     """One run."""
 
     texts = True
+
+
+def _chosen(graph: Any, compiled: Any, within: str = "") -> Iterator[str]:
+    """The loops that were chosen for a graph, and for those that are its nodes, in words."""
+    if isinstance(graph, BoundedGraph) or not isinstance(compiled, BoundedGraph):
+        return
+    for loop in compiled.loops:
+        yield f"{within + loop.name!r} ({' and '.join(loop.sources)} -> {loop.target})"
+    made = subgraphs(compiled.builder)
+    for node, inner in subgraphs(builder_of(graph)).items():
+        yield from _chosen(inner, made.get(node), f"{within}{node}/")
 
 
 def input_of(builder: Builder) -> tuple[type[BaseModel], str | None, str]:

@@ -11,6 +11,7 @@ from typing import Any
 import provider_server
 import pytest
 from installed import needs
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessageChunk
 from provider_server import IN, OUT, SECRET, Failed, ProviderServer, Said, providing
 from pydantic import BaseModel
@@ -23,7 +24,7 @@ from loopwright.engine.nodes.policy import NodePolicy, Retry, usual_retries
 from loopwright.errors import ModelError, StructuredReplyError
 from loopwright.models import ModelRegistry, UsageRecorder, aask, allow_model_requests, ask
 from loopwright.models.conversation import awritten, cut_off
-from loopwright.models.factory import NO_KEY
+from loopwright.models.factory import NO_KEY, STRUCTURED_KEY
 
 needs("langchain_openai")
 
@@ -115,7 +116,10 @@ async def test_a_text_that_was_cut_off_says_so(server: ProviderServer, finish: s
     assert await awritten(chat, "q", node="plan", tell=told.append) == "".join(told) == f"The answer is{more}"
     assert ("node 'plan', model 'test-model': the " in caplog.text) is bool(more)
     assert await awritten(chat, "q", node="plan", tell=None, max_tokens=3) == "The answer is", "as it was asked for"
-    assert cut_off(AIMessageChunk("x", response_metadata={"model_provider": "openai"})) is not None
+    for made, used in (("openai", None), ("google_genai", {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2})):
+        assert cut_off(AIMessageChunk("x", response_metadata={"model_provider": made}, usage_metadata=used))
+    broken = GenericFakeChatModel(messages=iter(["The answer is"]), metadata={STRUCTURED_KEY: "auto"})
+    assert await awritten(broken, "q", node="plan", tell=None) == "The answer is …", "no reason came"
 
 
 @both

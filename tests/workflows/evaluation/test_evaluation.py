@@ -1,8 +1,10 @@
 """Whole evaluations: of the three workflows on what ships with the package, and of one's own graph; and the formulas."""
 
+import asyncio
 import json
 import math
 import pickle
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict
@@ -35,6 +37,7 @@ from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.sources import ingest
 from loopwright.workflows.rag.workflow import RagWorkflow
+from loopwright.workflows.runtime import to_its_end
 from loopwright.workflows.user_graph import UserGraph
 
 CORPUS = [
@@ -128,8 +131,6 @@ def test_pictures_lie_beside_the_questions(tmp_path):
     hosted = IQAWorkflow(IqaServices.of(IQAConfig()))
     found = evaluate(hosted, write(tmp_path / "q.jsonl", row))
     assert (found.outcomes[0].status, found.figures["within_half"].value) == ("answered", 1)
-    with pytest.raises(InputError, match=r"question 'a': image is 'gone\.png'"):
-        evaluate(hosted, write(tmp_path / "q.jsonl", {**row, "image": "gone.png"}))
 
 
 def test_what_can_never_be_cited_is_told_before_anything_runs(rag, tmp_path):
@@ -146,8 +147,8 @@ def counting() -> UserGraph:
     """Writes one letter more in each pass, and wants three."""
 
     def add(state: Count) -> Count:
-        if state["topic"] == "trouble":
-            raise ValueError("no letters are left")
+        if error := {"trouble": ValueError("no letters are left"), "exit": SystemExit(3)}.get(state["topic"]):
+            raise error
         return {"text": state.get("text", "") + "x"}
 
     more = {"add": lambda state: "add" if len(state["text"]) < 3 else END}
@@ -179,12 +180,21 @@ def test_a_workflow_scores_by_what_it_knows_itself(tmp_path):
 
 
 def test_a_run_that_fails_is_named_and_counts_as_no_answer(tmp_path):
-    rows = [{"id": "t", "topic": "t"}, {"id": "trouble", "input": {"topic": "trouble"}}]
+    rows = [{"id": "t", "topic": "t"}, *({"id": each, "input": {"topic": each}} for each in ("trouble", "exit"))]
     rows = [{**row, "expected": {"answers": ["xxx"]}} for row in rows]
     found = evaluate(counting(), write(tmp_path / "q.jsonl", *rows))
-    assert [asked.status == "failed" for asked in found.outcomes] == [False, True]
-    assert found.figures["em"].value == 0.5
-    assert "trouble failed: ValueError: no letters are left" in found.table()
+    assert [asked.status == "failed" for asked in found.outcomes] == [False, True, True]
+    assert found.figures["em"].value == 1 / 3
+    assert "trouble failed: ValueError: no letters are left\nexit failed: SystemExit: 3" in found.table()
+
+
+def test_what_the_handler_of_a_signal_raises_ends_it_all():
+    async def waiting():
+        asyncio.get_running_loop().call_soon(sys.exit, 7)
+        await asyncio.sleep(60)
+
+    with pytest.raises(SystemExit):
+        to_its_end(waiting())
 
 
 async def test_a_run_is_judged_by_the_answer_and_the_costs_that_it_has_anywhere():

@@ -54,7 +54,8 @@ def drafting(state: type = Draft) -> StateGraph:
 async def test_a_builder_without_loops_is_bounded_and_tells_which_loops_were_chosen(caplog):
     with caplog.at_level(logging.WARNING, "loopwright.loops"):
         hosted = UserGraph("my-drafts", drafting(), limit=2)
-    assert "'write' (write -> write)" in caplog.text
+        UserGraph("outer", graph("START-inner", Draft, inner=drafting().compile()))
+    assert "'write' (write -> write)" in caplog.text and "'inner/write' (write -> write)" in caplog.text
     assert "at most 2 passes" in caplog.text
     done = await drive(hosted, {"topic": "tea"})
     assert done.outcome.answer == "<tea><tea><tea>"
@@ -94,7 +95,6 @@ async def test_a_bounded_graph_keeps_its_loops_and_not_its_saver(caplog):
     assert saver.get_tuple({"configurable": {"thread_id": "t"}})
     assert not list(own.list(None))
     assert hosted.graph(None).checkpointer is None
-    assert hosted.graph(saver) is hosted.graph(saver)
     with pytest.raises(GraphError, match="bounded already"):
         UserGraph("drafts", app, limit=3)
 
@@ -285,10 +285,9 @@ async def test_models_and_dataclasses_are_read_and_checked(schema, given, requir
     assert hosted.input_schema["required"] == required
     await drive(hosted, given)
     assert isinstance(seen[0], schema)
-    with pytest.raises(InputError, match="does not fit"):
-        hosted.run(wrong, {}, "r")
-    with pytest.raises(InputError, match="does not fit"):
-        hosted.run({**given, "unknown": 1}, {}, "r")
+    for unfit in (wrong, {**given, "unknown": 1}):
+        with pytest.raises(InputError, match="does not fit"):
+            hosted.run(unfit, {}, "r")
 
 
 class Handle:
@@ -316,6 +315,17 @@ async def test_a_narrow_input_schema_says_what_is_required_whatever_its_types():
     assert hosted.outcome({"final_answer": "WHY", "answer": [7]}).answer == "WHY", "a text comes before what is none"
     with pytest.raises(InputError, match="question"):
         hosted.run({}, {}, "r")
+    apart = UserGraph("go", graph("START-go", StateGraph(Narrow, input_schema=Ticket), go=lambda _: {}))
+    assert apart.run({"train": "IC"}, {}, "r").graph_input == {"train": "IC", "seats": 1}, "the notes stay as they are"
+
+
+@pytest.mark.parametrize(("context", "told"), [(list, "[None]"), (Narrow, "None")])
+async def test_each_run_has_a_context_of_its_own_unless_that_has_to_be_given(context, told):
+    def note(_state, runtime):
+        return {"text": str(runtime.context if context is Narrow else [*runtime.context, runtime.context.append(1)])}
+
+    hosted = UserGraph("note", graph("START-note", StateGraph(Draft, context_schema=context), note=note))
+    assert [(await drive(hosted, {"topic": "tea"})).outcome.answer for _ in "12"] == [told, told]
 
 
 async def test_commands_subgraphs_and_async_nodes():

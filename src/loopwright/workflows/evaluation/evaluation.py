@@ -22,6 +22,7 @@ from loopwright.workflows.evaluation.figures import Figure, mean_figure, rank_fi
 from loopwright.workflows.evaluation.questions import Question, read_questions
 from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation, LoopGain
 from loopwright.workflows.evaluation.scores import scores_of
+from loopwright.workflows.runtime import to_its_end
 
 P = ParamSpec("P")
 _SCORES = TypeAdapter(dict[str, FiniteFloat | None])
@@ -89,7 +90,7 @@ async def aevaluate(
 def _waited_for(function: Callable[P, Coroutine[Any, Any, Evaluation]]) -> Callable[P, Evaluation]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> Evaluation:
-        return asyncio.run(function(*args, **kwargs))
+        return to_its_end(function(*args, **kwargs))
 
     call.__name__ = call.__qualname__ = "evaluate"  # also to be pickled
     return call
@@ -101,7 +102,7 @@ evaluate = _waited_for(aevaluate)
 def without_loop(graph: BoundedGraph, name: str) -> BoundedGraph:
     """The same graph in which one loop is allowed no pass."""
     loops = [replace(loop, limit=0, source_limits={}) if loop.name == name else loop for loop in graph.loops]
-    return bounded(graph.given, loops, budget=graph.budget)
+    return bounded(graph.given, loops, budget=graph.budget).with_config(graph.config)
 
 
 def gain_of(loop: str, outcomes: Sequence[EvaluatedAnswer], without: Sequence[EvaluatedAnswer]) -> LoopGain:
@@ -167,7 +168,7 @@ class _Asker:
             outcome, _ = await prepared.ended(result)
             decided = (event for event in result.events if isinstance(event, LoopDecided))
             passes.update(event.loop for event in decided if event.decision == "granted")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             outcome = Outcome(status="failed", error=_told(error))
         own, people, ranked = {}, None, {}
         try:
@@ -194,7 +195,7 @@ class _Asker:
             self._on_progress(self._done, self._total)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """What went wrong, without the node's input, which is long."""
     cause = cause_of(error) if isinstance(error, NodeFailed) else error
     where = f"node {error.node!r}: " if isinstance(error, NodeFailed) else ""
