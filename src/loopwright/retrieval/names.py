@@ -13,7 +13,6 @@ from loopwright.retrieval.text import LETTER, STOP_WORDS, UNSPACED, fold
 
 MAX_NAME_WORDS = 10
 """A longer run of words is no name."""
-_MAX_NAME_LENGTH = 200
 
 _WORD = re.compile(rf"{LETTER}+(?:['’.\-&]{LETTER}+)*")
 _KEY_WORD = re.compile(rf"{LETTER}+")
@@ -90,8 +89,6 @@ def entity_key(name: str) -> str:
 class NameIndex:
     """Entity keys, ready to be looked for in texts; never changed once made, safe in threads."""
 
-    __slots__ = ("_keys", "_longest")
-
     def __init__(self, keys: Iterable[str]) -> None:
         """Take entity keys; stop words, the empty key, and keys of more than 20 words are left out."""
         self._keys = frozenset(key for key in keys if key and key.count(" ") < 2 * MAX_NAME_WORDS) - STOP_WORDS
@@ -125,7 +122,7 @@ def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) ->
     wanted = {*known, title_key} if title_key.partition(" ")[0] in fold(text) else known
     if wanted:
         found += _named(text, words, NameIndex(wanted))
-    short = (mention for mention in found if len(mention.name) <= _MAX_NAME_LENGTH)
+    short = (mention for mention in found if len(mention.name) <= 200)
     unique = {(mention.start, mention.end): mention for mention in short if entity_key(mention.name)}
     return sorted(unique.values(), key=lambda mention: (mention.start, -mention.end))
 

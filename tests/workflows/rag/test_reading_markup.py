@@ -33,6 +33,10 @@ def test_markdown_structure(tmp_path: Path):
     full = document.sections[1]
     assert document.text[full.start : full.end].startswith("# The *big* `one`\n\n## Empty\n## Full")
     assert document.text[full.start : full.end].rstrip().endswith("> # quoted")
+    hugo = read(tmp_path / "b.md", f'+++\ntitle = "Named"\ntags = ["x"]\ndate = 2023-04-05\n+++\n{body}')
+    assert (hugo.text, hugo.title, hugo.tags, hugo.date) == (body, "Named", ("x",), document.date)
+    for kind, mark in (("adoc", "="), ("org", "*"), ("mdx", "#")):
+        assert headings(read(tmp_path / f"a.{kind}", f"{mark} A\n\n{mark}{mark} Fares\nB = 3.")) == [("A", "Fares")]
 
 
 @pytest.mark.parametrize("contents", ["## In it\n\n- [Safety](#1-safety)\n    - [Use](#use)\n* [Care?](#care)\n\n",
@@ -224,6 +228,7 @@ GROUP, LONG = "<td colspan=2>Private", f"<td colspan=2>{'word ' * 30}"
         (f"<p>top</p>{'<div><span>' * 5_000}deep", "top\n\ndeep"),
         ("<p>It costs <s>5</s> <strike>6</strike> 7.</p><h2>C#<a href='#c'>#</a></h2>", "It costs 7.\n\nC#"),
         (f"<table>{row('Plan', 'Fee')}{row(GROUP)}{row('Gold', '3')}", "Plan | Fee\nPrivate | Private\nGold | 3"),
+        (f"<table>{row('Gold', '<td><ul><li>3<li>4')}{row('Tin', '1')}", "Gold | 3 4\nTin | 1"),
         (f"<table>{row(GROUP)}{row('Plan', 'Fee')}", "Private\n\nPlan | Fee"),
         (f"<table>{row('Plan', 'Fee')}{row(LONG)}", f"Plan | Fee\n\n{('word ' * 30).strip()}"),
         (f"<table>{row('Plan', 'Fee')}{row('<td colspan=2><hr>')}{row('Gold', '3')}", "Plan | Fee\nGold | 3"),
@@ -247,9 +252,8 @@ def test_html_declared_encodings(tmp_path: Path):
 
 
 def test_sizes_are_bounded(tmp_path: Path):
-    limits = ReadingLimits(text_bytes=100, html_bytes=100, whole_bytes=100, streamed_bytes=100)
-    for name in ("a.txt", "a.md", "a.html", "a.json", "a.jsonl", "a.csv", "a.pdf", "a.docx"):
-        assert "at most" in refusal(written(tmp_path, name, b"x" * 101), limits)
+    for name in ("a.txt", "a.md", "a.html", "a.json", "a.pdf", "a.docx"):
+        assert "at most" in refusal(written(tmp_path, name, b"x" * 101), ReadingLimits(text_bytes=100, html_bytes=100))
 
 
 def test_a_short_first_line_heads_a_text(tmp_path: Path):

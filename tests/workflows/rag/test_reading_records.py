@@ -43,7 +43,7 @@ def test_jsonl_records_with_everything(tmp_path: Path):
     canonical = json.dumps(record, sort_keys=True, separators=(",", ":"))
     assert first.digest == hashlib.sha256(canonical.encode()).hexdigest()
     told = "second\n\nsubject: A\nrelation: has\nobject: 3"
-    assert (second.id, second.title, second.text, second.names) == (f"{path.as_posix()}#2", "2", told, ())
+    assert (second.id, second.title, second.text, second.names) == (f"{path.as_posix()}#2", "talks", told, ())
     assert second.date == datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
@@ -110,7 +110,7 @@ def test_json_shapes(tmp_path: Path, text: str, keys: list[str]):
         ("a.txt", b"\x01\x00\x02\x00\x07\x00" * 10, "NUL bytes"),
         ("a.txt", b" \n\t ", "has no text"), ("a.html", b"<p hidden>x</p><script>y</script>", "has no text"),
         ("a.txt", b"\x7fELF\x00\x00\x01", "is not text"), ("a.txt", b"", "is empty"),
-        ("a.xyz", b"text", "'.xyz' is no known kind; known: .csv, .docx"),
+        ("a.xyz", b"text", "'.xyz' is no known kind; known: .adoc, .asciidoc, .csv"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, content: bytes, message: str):

@@ -28,8 +28,6 @@ MAX_TEXT = 2_000
 MAX_URL = 2_000
 """The most characters of an address; a longer one is left out."""
 
-_CONNECT_TIMEOUT = 5.0
-_TOO_MANY_REQUESTS = 429
 _KEY = re.compile(r"[!-~]+")
 
 
@@ -92,7 +90,7 @@ class _JsonSearch:
         raise NotImplementedError
 
     async def _ask(self, request: Mapping[str, Any]) -> _Reply:
-        waits = httpx.Timeout(self._seconds, connect=min(self._seconds, _CONNECT_TIMEOUT))
+        waits = httpx.Timeout(self._seconds, connect=min(self._seconds, 5.0))
         try:
             async with (
                 asyncio.timeout(self._seconds),
@@ -132,7 +130,7 @@ class _JsonSearch:
             target = clean_text(response.headers["Location"], 200)
             hint = f"it redirects to {target!r}; configure that address if you trust it"
         said = f"{self._who} answered with status {response.status_code}{': ' if hint else ''}{hint}"
-        transient = response.status_code == _TOO_MANY_REQUESTS or response.is_server_error
+        transient = response.status_code == 429 or response.is_server_error
         raise SearchError(said, transient=transient)
 
     async def _read(self, response: httpx.Response) -> bytes:

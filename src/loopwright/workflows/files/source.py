@@ -23,22 +23,14 @@ _SHOWN_BYTE = re.compile("%([89A-F][0-9A-F])")
 class ReadingLimits:
     """Bounds of reading; a document beyond one of them is refused with a `DocumentError` that names the bound."""
 
-    streamed_bytes: int = 200 * MEGABYTE
-    """The largest JSONL or CSV file in bytes; they are read record by record."""
     record_bytes: int = 4 * MEGABYTE
     """The longest line of a JSONL or CSV file in characters; a longer one is left out as a problem."""
-    text_bytes: int = 50 * MEGABYTE
-    """The largest plain text or Markdown file in bytes; its text is held in memory."""
+    text_bytes: int = 100 * MEGABYTE
+    """The largest file of another kind in bytes; it is held in memory."""
     html_bytes: int = 20 * MEGABYTE
     """The largest HTML file in bytes; its tree takes about 20 times as much memory."""
-    whole_bytes: int = 100 * MEGABYTE
-    """The largest PDF, DOCX or JSON file in bytes."""
     unpacked_bytes: int = 300 * MEGABYTE
-    """The most that a DOCX may unpack to, in bytes."""
-    unpacked_ratio: int = 200
-    """The most that a DOCX of more than ten unpacked megabytes may grow by unpacking, as a factor."""
-    pages: int = 5_000
-    """The most pages of a PDF."""
+    """The most that a packed document may unpack to, in bytes."""
     pdf_seconds: float = 300.0
     """The most time for one PDF in seconds, checked after each page."""
     json_depth: int = 100
@@ -104,23 +96,15 @@ class Source:
         id = document_id(self.path)
         return DocumentError(f"{id}#{key}" if key else id, problem)
 
-    def check_size(self, most: int) -> None:
-        """Refuse the file, with a `DocumentError`, if it has more bytes than this."""
-        size = self.path.stat().st_size
-        if size > most:
-            raise self.error(
-                f"has {size / MEGABYTE:.1f} MB; at most {most / MEGABYTE:.1f} MB of this kind are read, so split it"
-            )
-
     def data(self, most: int) -> bytes:
         """All bytes of the file; a `DocumentError` if there are more than ``most``, or none, or they cannot be read."""
-        self.check_size(most)
         try:
             with self.path.open("rb") as file:
-                # A file may grow after its size was checked.
-                data = file.read(most + 1)[:most]
+                data = file.read(most + 1)
         except OSError as error:
             raise self.error(f"cannot be read: {error.strerror or error}") from error
+        if len(data) > most:
+            raise self.error(f"is too large: at most {most / MEGABYTE:.0f} MB of this kind are read, so split it")
         if not data:
             raise self.error("is empty")
         return data

@@ -40,9 +40,8 @@ def text_lines(source: Source) -> Iterator[tuple[int, str]]:
     """The lines of a text file, with their ends, and their numbers from 1; one that is too long is told and left out.
 
     Raises:
-        DocumentError: If the file is empty, too large, or no text.
+        DocumentError: If the file is empty, or no text.
     """
-    source.check_size(source.limits.streamed_bytes)
     most = source.limits.record_bytes
     with source.path.open("rb") as raw:
         if not (head := raw.read(_SAMPLE_BYTES)):

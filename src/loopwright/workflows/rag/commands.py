@@ -110,7 +110,7 @@ def _services(file: Path | None, store: str | None, where: Filter | None) -> Gen
 @app.command()
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files, folders: md, rst, txt, html, pdf, docx, csv, tsv, json, jsonl.")
+        list[Path], typer.Argument(help="Files, folders: text, Markdown, HTML, PDF, DOCX, CSV, JSON and their like.")
     ],
     store: Store = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for these documents.")] = None,
@@ -140,7 +140,7 @@ def ingest(
             f"in {done.seconds:.1f} s"
         )
         if not done.documents and not done.failed:
-            print("nothing to read was found there: md, rst, txt, html, pdf, docx, csv, tsv, json and jsonl are read")
+            print("nothing to read was found there: text, Markdown, HTML, PDF, DOCX, CSV, JSON and their like are read")
         print(
             f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
             f"{stats.entities} entities, {stats.vectors} vectors"

@@ -137,7 +137,10 @@ def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePol
     """The policy of every node."""
     settings, pipeline, retry = config.rag, config.pipeline, config.pipeline.retry
     waits: dict[str, Any] = {"initial_wait": retry.initial_wait, "factor": retry.factor, "max_wait": retry.max_wait}
-    backend = Retry(on=_passes, retries=settings.limits.backend_error, name=BACKEND, **waits)
+    backend = Retry(
+        on=lambda error: isinstance(error, BackendError) and error.transient,
+        retries=settings.limits.backend_error, name=BACKEND, **waits,
+    )  # fmt: skip
     k = settings.retrieval.k
     passages = max(k.one_hop, k.multi_hop, k.comparison)
     # Node -> whose models it asks, and how often.
@@ -160,10 +163,6 @@ def node_policies(config: RAGConfig, models: ModelRegistry) -> dict[str, NodePol
         )
 
     return {node: policy(node) for node in NODES}
-
-
-def _passes(error: BaseException) -> bool:
-    return isinstance(error, BackendError) and error.transient
 
 
 def _failed(_state: Mapping[str, Any], message: str) -> dict[str, Any]:

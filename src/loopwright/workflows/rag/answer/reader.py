@@ -55,8 +55,10 @@ _NEAR = 0.05
 _DECIDES = 200
 _AFFIRMS = 0.8
 _SAY_LITTLE = STOP_WORDS.union(map(stem, STOP_WORDS))
+# What looks like these may be said of anything: no answer is sure without what else is asked.
+_OF_ANYTHING = frozenset({"<span>", "<warmth>"})
 # What stands for kinds of things that their looks tell surely, among the words of a question; a name may be any word.
-_PLAIN = frozenset({"<date>", "<sum>"})
+_PLAIN = frozenset({"<date>", "<sum>", *_OF_ANYTHING})
 _ADDS = 0.05
 _YES_NO = frozenset("yes no ja nein oui non true false".split())
 _CODE_WEIGHT = 0.25
@@ -232,6 +234,7 @@ def _composed(
                 used.add(other)
                 groups[-1].append(quote)
                 room -= len(quote.text)
+        groups[-1].sort(key=lambda of: not _PLAIN & words.keys() <= of.holds)  # what has what is asked for comes first
     return groups
 
 
@@ -276,7 +279,7 @@ def _sentences(
         # What lacks a number of the question that the best has says it of something else.
         if not row and (not adds or any(map(str.isdigit, "".join(first.holds - quote.holds)))):
             continue
-        run = _best_run(words, quote.units, quote.found, lead if quote is first else lead // 2)
+        run = _best_run(words, quote, lead if quote is first else lead // 2)
         text = shown(passage.text, quote.units[run])
         heading = next((each for each in passage.heading.split(" > ")[::-1] if not (row or has_cells(each))), "")
         new = {*terms_of(heading)}.difference(*quote.found[run])
@@ -351,7 +354,7 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
         for unit, lead in zip(units, before, strict=True)
     ]
     above = {*terms_of(f"{passage.title} {passage.heading}")}
-    run = _best_run(words, units, found, LENGTH)
+    run = _best_run(words, _Quote(passage, units, found, above, frozenset()), LENGTH)
     return _Quote(passage, units[run], found[run], above, held_of(words, above.union(*found[run])))
 
 
@@ -361,10 +364,12 @@ def _level(heading: str) -> int:
     return len(mark[0]) if mark else 8 if heading[-1] in "?:？：" else 7
 
 
-def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence[set[str]], length: int) -> slice:
-    """Where the run of units lies that says most of what is asked, and most besides; none is cut, or left leading."""
-    best, highest = slice(0, 1), -1.0
-    for first in range(len(units)):
+def _best_run(words: Mapping[str, Asked], quote: _Quote, length: int) -> slice:
+    """Where the run of whole units lies that says most of what is asked and besides, with one that alone says most."""
+    best, highest, units = slice(0, 1), -1.0, quote.units
+    most = max(shares := [share_of(words, held_of(words, quote.above | each)) for each in quote.found])
+    # What answers a heading that asks nearly the same begins right below it.
+    for first in range(1 if share_of(words, held_of(words, quote.above)) >= _AFFIRMS else len(units)):
         held = set[str]()
         size = 0
         for last in range(first, len(units)):
@@ -372,8 +377,8 @@ def _best_run(words: Mapping[str, Asked], units: Sequence[Unit], found: Sequence
             size += min(units[last].end - units[last].start, _CODE if units[last].kind == "code" else length)
             if last > first and size > length:
                 break
-            held |= found[last]
-            if units[last].leads and last + 1 < len(units):
+            held |= quote.found[last]
+            if (units[last].leads and last + 1 < len(units)) or max(shares[first : last + 1]) < most - _NEAR:
                 continue
             score = share_of(words, held_of(words, held)) + _MORE * math.log(1 + min(size, length))
             if score > highest:
@@ -398,13 +403,9 @@ def _short(words: Mapping[str, Asked], quotes: Sequence[_Quote], said_of: set[st
     """
     short, *others = (_decisive(words, quote, said_of) for quote in quotes if quote.holds >= quotes[0].holds)
     forms = {form for asked in words.values() for form in asked.forms}
-    yes = {other for other in others if other and not _says_no(other)}
+    yes = {other for other in others if other and not NOT.search(fold(other))}
     no = {other for other in {*others} - yes if forms.issuperset(informative_terms(NOT.sub(" ", fold(other))))} - {""}
-    return "" if (yes if _says_no(short) else no) and not any(term.startswith("<") for term in words) else short
-
-
-def _says_no(text: str) -> bool:
-    return bool(NOT.search(fold(text)))
+    return "" if (yes if NOT.search(fold(short)) else no) and not any(term.startswith("<") for term in words) else short
 
 
 def _decisive(words: Mapping[str, Asked], quote: _Quote, said_of: set[str]) -> str:
@@ -445,13 +446,14 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote, said_of: set[str]) -> s
         told = found - STOP_WORDS - words.keys() - quote.above
         if level == 7 and told and not text[0].isdigit() and share_of(words, held_of(words, found)) > least:
             return ""
-    near = [n for n, each in enumerate(weights) if [*each[:3]] == kind and each[3] >= most - _NEAR]
-    open_yet = not kinds and not any(_says_no(texts[place]) for place in near)
+    whole = headed and asked_for and len(quote.text) <= _DECIDES  # what qualifies the kind of thing has none itself
+    near = [n for n, each in enumerate(weights) if whole or ([*each[:3]] == kind and each[3] >= most - _NEAR)]
+    open_yet = not kinds and not any(NOT.search(fold(texts[place])) for place in near)
     for n in range(max(0, near[0] - 1), min(len(texts), near[-1] + 2)) if open_yet else ():
         new = own_words[n].difference(_SAY_LITTLE, *(own_words[place] for place in near)) and levels[n] > 8
         both = sorted([*near, n])
         apart = "\n\n" in quote.evidence.text[quote.units[both[0]].start : quote.units[both[-1]].end]
-        near = both if new and not apart and _says_no(texts[n]) else near
+        near = both if new and not apart and NOT.search(fold(texts[n])) else near
     # What only looks like what is asked for, or has no word of what is said of a name, may be that of anything.
     held = held_of(words, set[str]().union(*(quote.found[n] for n in near)))
     shared = frozenset[str]().union(*(own_words[n] for n in near))
@@ -473,17 +475,19 @@ def _confidence(signs: Sequence[float], logit: float | None) -> float:
 def _signs(question: str, words: Mapping[str, Asked], first: _Quote, lexicon: Lexicon) -> list[float]:
     """What speaks for an answer, each from 0 to 1; a likely form of a word counts in part.
 
-    How much of the question, and of what it says of that which it names, whichever is less, one sentence of the first
-    quote, or the whole of a row, holds under its headings: of "how old is Ada King" a sentence with the name alone
-    says nothing. How many and how rare words the quote holds in all.
+    How much of the question, of what it says of that which it names, and of it but for a duration, whichever is least,
+    one sentence of the first quote, or the whole of a row, holds under its headings: of "how old is Ada King" a
+    sentence with the name alone says nothing. How many and how rare words the quote holds in all.
     """
     weights = {term: asked.weight for term, asked in words.items()}
     said = {term: weights[term] for term in _said_of_names(question, words, lexicon)}
+    asked = set() if _OF_ANYTHING.isdisjoint(words) else words.keys() - _SAY_LITTLE - held_of(words, first.above)
+    rest = {term: weights[term] for term in asked if _OF_ANYTHING.isdisjoint(words[term].forms)} or weights
     parts = [set[str]().union(*first.found)] if is_row(first.evidence) else first.found
     sentences = [_closeness(words, found | first.above) for found in parts]
     rarities = {term: asked.rarity for term, asked in words.items()}
     return [
-        max(min(_sum(of, held) / (sum(of.values()) or 1.0) for of in (weights, said)) for held in sentences),
+        max(min(_sum(of, held) / (sum(of.values()) or 1.0) for of in (weights, said, rest)) for held in sentences),
         min(1.0, _sum(rarities, _closeness(words, first.above.union(*first.found))) / _MOST_RARITY),
     ]
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from loopwright.retrieval.text import STOP_WORDS, fold
+
 STOPS = "。！？।॥۔؟"
 """What ends a sentence of Chinese, Japanese, Hindi, Arabic and Urdu, with a space after it or without."""
 
@@ -29,7 +31,7 @@ _NUMBERED_BY = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Gov|Sen|Rep|No|Nos|Vol|vol|Fig|fig|pp|p|ed|eds|vs|v|cf"
     r"|ca|c|approx|est|Inc|Ltd|Co|Corp|dept|Dept|Mt|Ft|Ave|Blvd|al|viz|incl|[Ee]\.g|[Ii]\.e|etc|lit|b|d|r|né|née|Nr|bzw|z\.B"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)|(?:พ\.ศ|ค\.ศ|ดร|ผศ|รศ|ศ|จ|อ|ต|กม|ตร\.กม)|\b[A-Za-z](?:\.[A-Za-z])*)$"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)|(?:พ\.ศ|ค\.ศ|ดร|ผศ|รศ|ศ|จ|อ|ต|กม|ตร\.กม)|(?<!°)\b[A-Za-z](?:\.[A-Za-z])*)$"
 )
 
 
@@ -70,7 +72,7 @@ def _line_ends_sentence(text: str, start: int, end: int) -> bool:
     before, after = text[max(0, start - _AROUND) : start].rstrip(" "), text[end : end + _AROUND].lstrip(" ")
     if not (before[-1:].isalnum() or before[-1:] in ",;`)-‐") or ITEM.match(after):
         return True
-    if after[:1].islower():
+    if after[:1].islower() or fold(before.rpartition(" ")[2]) in STOP_WORDS:  # nothing ends with "the" or "of"
         return False
     length = len(before) - before.rfind("\n") - 1
     return length < (FULL_LINE if after[:1] in "`(\"'“" else _SURELY_FULL)

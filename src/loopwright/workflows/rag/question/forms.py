@@ -27,8 +27,7 @@ _LEFT_OUT = re.compile(
 )
 # "What sets Paxos apart from Raft?"
 _SET_APART = re.compile(
-    r"\b(?:what|that|to|can|could|you|we|I|do|does) (?:sets?|tells?|keeps?) (?!me\b|us\b)(?:[^\s,]+ ){1,6}apart from\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:what|that|to|can|could|you|we|I|do|does) (?:set|tell|keep)s? (?!me\b|us\b)(?:[^\s,]+ ){1,6}apart from\b"
 )
 _ASIDE = 0.5
 _CORRECTED = 0.8
@@ -40,7 +39,7 @@ _FEW = 40
 # Kinds of things that a question asks for: the words that ask, and what the thing looks like.
 _WANTED = 3.0
 _LETTERS = r"[^\W\d_]"
-_COUNT = r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen)\b)"
+_COUNT = r"(?:[\d¼-¾]|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen)\b)"
 _MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|märz|mai|okt|dez|fév|avr|juin|juil|août){_LETTERS}*+"
 _DAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _CURRENCY = (
@@ -60,6 +59,12 @@ _KINDS = {
         rf"(?i:\b(?:{_DAY}|\d\d?(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d|(?:1[5-9]|20)\d\d\b|\d\d?[./]\d\d?[./]\d\d"
         r"|\d\d?:\d\d\b|\d\d? (?:uhr|h \d\d)\b|\d ?[ap]\.?m\b))",
     ),
+    "<span>": (
+        r"how (?:(long|old|far|thick|wide|deep|tall)|much time)",
+        rf"(?i:(?:{_COUNT}\W{{0,3}}|\b(?:an?|one) )(?:(?:sec|min|hour|day|week|month|year|met(?:er|re)|mile|inch)[a-z]*"
+        r"|[smhd]|hrs?|[mck]m|feet|ft)\b)",
+    ),
+    "<warmth>": (r"what (temp\w*)|how (hot|warm|cold)", r"(?i:\d\W{0,2}(?:degrees?|celsius|fahrenheit|[cf])\b)"),
     "<sum>": (
         rf"(?:what (?:do|does|did)|how much {_VERB})\b.*\b(costs?|charged?|pay|paid)"
         rf"|what (?:is|are|was|were) the (?:\w+ )?(price|cost|fee|charge)s?|how much(?= (?:money|{_VERB})\b|\W*$)"
@@ -69,8 +74,10 @@ _KINDS = {
         rf"|\d(?:[.,][-–]+)?\s?(?:[%£$€¥฿₠-⃀]|{_CURRENCY}(?![^\W_])|(?i:per ?cent\b))",
     ),
 }
-_COUNTED = re.compile(rf"{_COUNT}(?: ({_LETTERS}{{3,}}))(?: ({_LETTERS}{{3,}}))?", re.IGNORECASE)
-_HOW_MANY = re.compile(r"how many (?:of )?(?:the )?(\w+)(?: (\w+))?", re.IGNORECASE)
+# "20 days", "75g of cocoa", "Eggs: 5".
+_UNIT, _NOUN = rf"(?:(?:%|(?!(?:st|nd|rd|th)\b){_LETTERS}{{1,4}})(?: of)?)", rf" ({_LETTERS}{{3,}})"
+_COUNTED = re.compile(rf"{_COUNT}{_UNIT}?{_NOUN}(?:{_NOUN})?|({_LETTERS}{{3,}}): \d", re.IGNORECASE)
+_HOW_MANY = re.compile(rf"(?i)how (?:many|much(?! (?:money|time|{_VERB})\b)) (?:of )?(?:the )?(\w+)(?: (\w+))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from loopwright.retrieval.text import terms
 from loopwright.workflows.rag.question.forms import asked_words, corrected
 from loopwright.workflows.rag.question.words import MAX_READ, keywords, normal_form, unique, words
 
-_WORDS_OF_PASSAGES = 6
-_MOST_LEFT_OUT = 4
+_WORDS_OF_PASSAGES, _MOST_LEFT_OUT = 6, 4
 
 
 class Step(NamedTuple):

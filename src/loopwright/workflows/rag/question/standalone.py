@@ -21,7 +21,6 @@ _POINTS_NOWHERE = re.compile(
 )
 # "And the phone number?", "Und seit wann?": of what was named, unlike "And in Bremen?" and "And a cat?".
 _OF_IT = re.compile(r"\w+(?: about)? (?:the|der|die|das|le|la|el|since|seit|depuis|desde)\b", re.IGNORECASE)
-_FEW = 2
 _MOST_NAMES = 2
 _MOST_ADDED = 8
 
@@ -44,7 +43,7 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
         del turns[-2:]
     own = {fold(word) for word in keywords(text)}
     refers = _REFERS.findall(_POINTS_NOWHERE.sub("", text))
-    alone = own and len(terms(text)) > _FEW and not refers
+    alone = own and len(terms(text)) > 2 and not refers
     if not turns or not text or alone:
         return question
     asked, *said = turns[-2:]

@@ -12,22 +12,16 @@ from loopwright.workflows.files.source import ReadingLimits, ReadingProblem, doc
 from loopwright.workflows.rag.sources.reading.layout import ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
-FORMATS = {
-    ".csv": "records:read_csv",
-    ".docx": "docx_file:read",
-    ".htm": "html_file:read",
-    ".html": "html_file:read",
-    ".json": "records:read_json",
-    ".jsonl": "records:read_jsonl",
-    ".markdown": "markdown_file:read",
-    ".md": "markdown_file:read",
-    ".ndjson": "records:read_jsonl",
-    ".pdf": "pdf_file:read",
-    ".rst": "markdown_file:read_rst",
-    ".tsv": "records:read_csv",
-    ".txt": "markdown_file:read_text",
-    ".xhtml": "html_file:read",
+_READERS = {
+    "docx_file:read": ".docx",
+    "html_file:read": ".htm .html .xhtml",
+    "markdown_file:read": ".markdown .md .mdx",
+    "markdown_file:read_markup": ".adoc .asciidoc .org .rst",
+    "markdown_file:read_text": ".log .srt .text .txt .vtt",
+    "pdf_file:read": ".pdf",
+    "records:read": ".csv .json .jsonl .ndjson .tsv",
 }
+FORMATS = {kind: reader for reader, kinds in _READERS.items() for kind in kinds.split()}
 """Extension in lower case -> module and function here that read it, imported when they are needed."""
 
 
@@ -61,11 +55,11 @@ def read_source(
 
 
 def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = log_problem) -> Iterator[Path]:
-    """The files to read under a folder, sorted by path; what is skipped on purpose is logged at INFO.
+    """The files to read under a folder, sorted by path.
 
-    Skipped are hidden files and folders, what is no regular file, and (counted in a warning) unknown extensions and
+    Left out are hidden files and folders, what is no regular file, and (counted in a warning) unknown extensions and
     links: what a link names inside the folder is found anyway, and what it names outside was not asked for.
-    A root that is a file is never skipped.
+    A root that is a file is never left out.
 
     Raises:
         DocumentError: If there is nothing at ``root``, or it cannot be looked at.
@@ -86,31 +80,15 @@ def find_sources(root: Path, *, on_problem: Callable[[ReadingProblem], None] = l
 
     found, others = list[Path](), Counter[str]()
     for folder, folders, files in os.walk(start, onerror=told):
-        inside = {name: Path(folder, name) for name in (*folders, *files)}
-        wanted = {name for name, path in inside.items() if _is_wanted(path, name in folders, others)}
-        found += (inside[name] for name in files if name in wanted)
-        folders[:] = wanted.intersection(folders)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for path in (Path(folder, name) for name in (*folders, *files) if not name.startswith(".")):
+            if os.path.islink(path):
+                others["links"] += 1
+            elif path.suffix.lower() in FORMATS and os.path.isfile(path):
+                found.append(path)
+            elif os.path.isfile(path):
+                others[path.suffix.lower()] += 1
     if others:
         kinds = ", ".join(f"{count} {kind or 'without extension'}" for kind, count in others.most_common(5))
         logger.warning("%s: %d links and other files were left out (%s)", document_id(start), others.total(), kinds)
     yield from sorted(found)
-
-
-def _is_wanted(path: Path, is_folder: bool, others: Counter[str]) -> bool:
-    """Whether a folder is looked into, or a file read; if not, why is logged, and its kind counted."""
-    if path.name.startswith("."):
-        reason = "hidden"
-    elif os.path.islink(path):
-        reason = "a link"
-        others["links"] += 1
-    elif is_folder:
-        return True
-    elif not os.path.isfile(path):
-        reason = "not a regular file"
-    elif path.suffix.lower() in FORMATS:
-        return True
-    else:
-        reason = "unknown extension"
-        others[path.suffix.lower()] += 1
-    logger.info("skipped %s: %s", document_id(path), reason)
-    return False

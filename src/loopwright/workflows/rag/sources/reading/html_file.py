@@ -27,7 +27,7 @@ _INLINE = frozenset(
 )
 _CELLS = frozenset("td th".split())
 _ROWS = frozenset("li tr option".split())
-_BLOCKS = ["table", "tr", "pre", "ul", "ol", *_HEADINGS]
+_BLOCKS = ["table", "tr", "pre", *_HEADINGS]
 _LATIN = ("iso-8859-1", "latin-1", "latin1", "windows-1252", "cp1252")
 _SPACES = re.compile(r"\s+")
 _WORDS = re.compile(r"(?<!\S)[(\"']?[^\W\d_]+[.,;:!?)\"']*(?!\S)")
@@ -125,7 +125,9 @@ class _Page:
         # A short cell across the table names the rows below it; above all rows it is the table's title.
         name = tag.get_text(strip=True)
         is_group = sum(widths) > 1 and len(self._above) > 1 and 0 < len(name) < 90 and name[-1] not in ".!?"
-        if (len(tags) + len(kept) < 2 and not is_group) or any(cell.find(_BLOCKS) for cell in tags):
+        # A list within a cell is a part of it, a long one is what the page lays out by its table.
+        blocks = _BLOCKS if len(name) < 500 else [*_BLOCKS, "ul", "ol"]
+        if (len(tags) + len(kept) < 2 and not is_group) or any(cell.find(blocks) for cell in tags):
             return False
         cells = [(" ".join(_Page().read(cell)[0].split()), _span(cell, "rowspan")) for cell in tags]
         wide = [cell for cell, width in zip(cells, widths, strict=True) for _ in range(width)]

@@ -114,20 +114,20 @@ class Layout:
         self._above: dict[int, str] = {}
         self._marks = [Mark(start=0, body=0)]
 
-    def heading(self, level: int, title: str) -> None:
+    def heading(self, level: int, title: str, page: int | None = None) -> None:
         """Add a heading; one without words is none."""
         if title.strip():
             start = self.paragraph(title)
             self._above = below(self._above, level, " ".join(title.split()))
-            self._marks.append(Mark(start=start, body=self._length, headings=(*self._above.values(),)))
+            self._marks.append(Mark(start=start, body=self._length, headings=(*self._above.values(),), page=page))
 
     def page(self, number: int, text: str) -> None:
-        """Add a page, without headings; one without words is none, and its first words may end the page before."""
+        """Add text of a page; one without words is none, and its first words may end the page before."""
         if stripped := text.strip():
             rest = sentence_spans(stripped[:500])[0][1]  # the rows of a list may have no sentence at all
             goes_on = self._kind == "open page" and stripped[0].islower() and stripped[rest - 1] in ".!?"
             start = self.paragraph(stripped, kind=self._kind if goes_on else "") + (rest if goes_on else 0)
-            self._marks.append(Mark(start=start, body=start, page=number))
+            self._marks.append(Mark(start=start, body=start, headings=(*self._above.values(),), page=number))
             self._kind = "open page" if stripped[-1].isalpha() or stripped[-1] == "," else ""
 
     def paragraph(self, text: str, *, kind: str = "") -> int:

@@ -1,6 +1,7 @@
 """Markdown: the source text, its headings, and its front matter; and texts of other kinds, with headings or without."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, cast
@@ -15,7 +16,7 @@ from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, 
 from loopwright.workflows.rag.sources.reading.source import Source
 
 # Bounded, because YAML is slow to parse.
-_FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n((?:.*\n){0,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
 _MOST_HEADING = 90
 _ENTRIES = r"(?:[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[[^\]\n]*\]\(#[^()\s]*\)[ \t]*(?:\n|\Z)(?:[ \t]*\n)*)+"
 # Code, which is seen, comes first; what does not end stays.
@@ -30,8 +31,7 @@ _UNSEEN = re.compile(
 
 def read(source: Source) -> Iterator[ReadDocument]:
     """Read a Markdown file; its text is the source without front matter, blank where unseen or contents: spans stay."""
-    data = source.data(source.limits.text_bytes)
-    fields, body = _front_matter(source, text_of(source, data))
+    fields, body = _front_matter(source, text_of(source, data := source.data(source.limits.text_bytes)))
     titles = {_words(line) for line in body.split("\n")} if "](#" in body else set[str]()
 
     def shown(match: re.Match[str]) -> str:
@@ -47,10 +47,13 @@ def read(source: Source) -> Iterator[ReadDocument]:
     yield _document(source, body, data, title=title, date=date, tags=tags)
 
 
-def read_rst(source: Source) -> Iterator[ReadDocument]:
-    """Read a file of reStructuredText; spans are those of the Markdown that it becomes."""
-    data = source.data(source.limits.text_bytes)
-    yield _document(source, as_markdown(text_of(source, data)), data)
+def read_markup(source: Source) -> Iterator[ReadDocument]:
+    """Read reStructuredText, AsciiDoc or Org; spans are those of the Markdown that it becomes."""
+    text = text_of(source, data := source.data(source.limits.text_bytes))
+    # AsciiDoc and Org differ from Markdown most in the marks of their headings.
+    mark = {".rst": "", ".org": r"\*"}.get(source.path.suffix.lower(), "=")
+    text = re.sub(rf"(?m)^{mark}+(?= )", lambda match: "#" * len(match[0]), text) if mark else as_markdown(text)
+    yield _document(source, text, data)
 
 
 def _document(source: Source, body: str, raw: bytes, title: str = "", **about: Any) -> ReadDocument:
@@ -78,9 +81,9 @@ def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
     if match is None:
         return {}, text
     try:
-        fields = yaml.safe_load(match[1])
+        fields = yaml.safe_load(match[2]) if match[1] == "---" else tomllib.loads(match[2])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        problem = f"its front matter is no valid YAML and counts as text: {' '.join(str(error).split())}"
+        problem = f"its front matter is not valid and counts as text: {' '.join(str(error).split())}"
         source.ignored(source.error(problem))
         return {}, text
     if not isinstance(fields, dict):

@@ -18,24 +18,19 @@ _SHOWN = 100
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
-def read_csv(source: Source) -> Iterator[ReadDocument]:
-    """Read a CSV file row by row; a row without ``id`` has the number of its first line as its key."""
-    return _documents(source, csv_rows(source), rows=True)
+def read(source: Source) -> Iterator[ReadDocument]:
+    """Read a JSON file, or row by row a CSV and line by line a JSONL file, where empty lines are nothing.
 
-
-def read_json(source: Source) -> Iterator[ReadDocument]:
-    """Read the records of a JSON file; a record without ``id`` has its place in the list, from 1, as its key.
+    The key of a record is its ``id``; else the number of its first line, or in JSON its place in the list, from 1.
 
     Raises:
         DocumentError: If it is no valid JSON.
     """
-    value = json_of(source, text_of(source, source.data(source.limits.whole_bytes)))
-    return _documents(source, _records(value))
-
-
-def read_jsonl(source: Source) -> Iterator[ReadDocument]:
-    """Read a JSONL file record by record; empty lines are nothing."""
-    return _documents(source, json_lines(source))
+    kind = source.path.suffix.lower()
+    if kind == ".json":
+        return _documents(source, _records(json_of(source, text_of(source, source.data(source.limits.text_bytes)))))
+    is_table = kind in (".csv", ".tsv")
+    return _documents(source, csv_rows(source) if is_table else json_lines(source), rows=is_table)
 
 
 def as_text(value: object) -> str:
@@ -116,7 +111,7 @@ def _document(source: Source, number: str, value: object, rows: bool) -> ReadDoc
     return source.document(
         text,
         (Section(headings=headings, start=0, end=len(text)),),
-        title=title or key,
+        title=title or as_text(fields.get("id")),
         # The same value always gives the same bytes, whatever the order of its fields.
         raw=json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii"),
         key=key,
