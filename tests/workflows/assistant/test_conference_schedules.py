@@ -117,9 +117,9 @@ def test_who_gives_a_session_of_ical_is_no_room_and_no_office_and_windows_zones_
     zone = "BEGIN:VTIMEZONE\nTZID:W. Europe Standard Time\nBEGIN:STANDARD\nDTSTART:16011028T030000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nEND:STANDARD\nEND:VTIMEZONE\nBEGIN:VEVENT"
     invited = "ATTENDEE;CN=Oven;CUTYPE=RESOURCE:mailto:oven@x\nORGANIZER;CN=Office:mailto:y@x\nUID:"
     text = ICAL.replace("X-WR-TIMEZONE:Europe/Lisbon\nBEGIN:VEVENT", zone).replace("UID:", invited)
-    own = text.replace("Office:mailto:y@x\nUID:2", "Cy Ma:mailto:y@x\nUID:2")
+    own = text.replace("Office:mailto:y@x\nUID:2", "Cy Ma, Di Bo:mailto:y@x\nUID:2")
     alone = text.replace("ORGANIZER;CN=Office:mailto:y@x\nUID:1", "UID:1").replace("RESOURCE", "resource")
-    for content, night in ((text, ()), (own, ("Cy Ma",)), (alone, ("Office",))):
+    for content, night in ((text, ()), (own, ("Cy Ma", "Di Bo")), (alone, ("Office",))):
         schedule = read_schedule(written(tmp_path, "bread.ics", content))
         assert schedule.info.time_zone == "Europe/Berlin"
         assert [of(schedule, f"sessions:{key}").values("speaker") for key in "12"] == [("Ana Só",), night]
@@ -196,6 +196,7 @@ def test_entities_are_refused(tmp_path, declaration):
         ("undated.xml", "<schedule><day><room><event><title>A</title></event></room></day></schedule>", "no session has a date"),
         ("long.xml", "<schedule><conference><start>1950-01-01</start><end>2000-01-01</end></conference><day><room><event><title>A</title></event></room></day></schedule>", "at most 366 days"),
         ("calendar.ics", "hello", "must begin with BEGIN:VCALENDAR"),
+        ("rooms.json", '{"schedule": {"2026-05-08": {"7": {}}}, "rooms": [{"name": "A"}]}', "holds no array of objects"),
         ("schedule.docx", "hello", r"unknown ending '.docx'; known: .xml, .ics, .csv.*save a spreadsheet as CSV"),
     ],
 )  # fmt: skip

@@ -137,10 +137,11 @@ def test_columns_whose_names_say_nothing_are_told_by_what_they_hold(tmp_path, ca
     )
     assert read == named
     assert "read by what they hold" in caplog.text and "Spalte 4 as room" in caplog.text
-    told = ("Why rye takes it", "Porridge for us", "Beer, soup, bread")
-    rows = "".join(f"Talk {n};2026-05-08;{told[n]};+49 170 12 34 56 7{n};Eats no rye at all {n}\n" for n in range(3))
-    read = read_schedule(written(tmp_path, "a.csv", f"title;date;Worum es geht;Kontakt;Internal notes\n{rows}"))
-    assert tuple(each.texts["abstract"] for each in read.records) == told
+    told, some = ("Why rye takes it", "Porridge for us", "Beer, soup, bread"), (";;", "x;1;x", "x;;")
+    rows = "".join(f"T{n};2026-05-08;{told[n]};+49 170 12 34 56 7{n};Eats no rye {n};{some[n]}\n" for n in range(3))
+    read = read_schedule(written(tmp_path, "a.csv", f"title;date;Worum;Ruf;Internal notes;Internal;No;TV\n{rows}"))
+    read_as = [(each.texts["abstract"], each.texts.get("tags")) for each in read.records]
+    assert read_as == [(told[0], None), (told[1], "TV"), (told[2], None)]
 
 
 def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog):
@@ -193,7 +194,7 @@ def test_real_stands():
         (date_of, date(2025, 2, 1), "2025-02-01|1.2.2025|1 February 2025|Sat, Feb 1, 2025|Sat 2025-02-01|1 feb 2025|Sa 1.2.2025|Samstag, 1. Feb. 2025|sam. 1er février 2025|1 de febrero de 2025|za 1 februari 2025"),
         (date_of, date(2025, 2, 13), "13/2/2025|2/13/2025"),
         (date_of, date(2025, 3, 4), "4. Mär. 2025|Di 4. Mrz 2025|mar. 4 mars 2025|mar 4 mar 2025|martedì 4 marzo 2025|Tues 4 March 2025"),
-        (clock_of, time(14, 30), "14:30|14.30|2:30 pm|14h30|14 h 30|14:30 Uhr"),
+        (clock_of, time(14, 30), "14:30|14.30|2:30 pm|14h30|14 h 30|14:30 Uhr|1430"),
         (clock_of, time(9), "9h|9 Uhr|9 heures|9am"),
         (duration_of, timedelta(minutes=90), "90|1:30|01:30:00|90 Minuten|90'|1h30|1 h 30 min|1,5 h|1.5 hours|1 Std. 30 Min."),
     ],

@@ -84,20 +84,23 @@ def list_answer(
         widely = ", also when I searched more widely" if known.thinking else ""
         computed = _computed(question, [], known) if known.outcomes and question.operation in ("count", "most") else ""
         barred = f"I left out what is {left_out}" if left_out else ""
-        said = [*notes, computed or f"{nothing}{widely}", barred, _advice(question)]
+        advice = f"Try other words{', or without the limits' if question.filters.include else ''}."
+        otherwise = EXAMPLES if question.filters.empty else "Try another time, place or person."
+        said = [*notes, computed or f"{nothing}{widely}", barred, advice if question.topic else otherwise]
         done: schemas.Status = "answered" if computed and not (notes or question.doubted) else "nothing_found"
         return schemas.Draft(text=" ".join(sentence(each) for each in said if each), status=done)
     if (question.doubted or question.unread) and status == "answered":
         status = "partial"
     if question.wanted and status == "answered":
         told = told[: question.wanted]
+    alike = [differences(found.record, _all_asked(question)) for found in told]
     telling = Telling(
         topic=question.topic,
         filters=_all_asked(question),
         known=known.records or {found.record.id: found.record for hits in query_results.values() for found in hits},
         cited=frozenset(found.record.id for found in told),
         detail=len(told) <= _FEW,
-        shared=_shared_differences(question, told),
+        shared=tuple(part for part in alike[0] if all(part in others for others in alike)),
     )
     missing = [table for table in question.tables if table not in {found.record.table for found in told}]
     head = [*notes, _lead(question, told, status, telling, known)]
@@ -109,7 +112,9 @@ def list_answer(
         head.insert(-1, f"I left out what is {left_out}.")
     further = told[NEAREST:] if status != "answered" and not question.unread else []
     told = told[: len(told) - len(further)]
-    after = [_further(further), _more(question, told, known) if status == "answered" else ""]
+    titles = (f"{titled(each.record, 60)}{f' ({when})' if (when := begins(each.record)) else ''}" for each in further)
+    perhaps = f"Perhaps also: {'; '.join(titles)}." if further else ""
+    after = [perhaps, _more(question, told, known) if status == "answered" else ""]
     hits = [*hits, *told, *further, *(each for outcome in known.outcomes for each in outcome.hits)]
     begin = " ".join(map(sentence, filter(None, head)))
     text = "\n\n".join([begin, *_groups(question, told, telling), *filter(None, after)])
@@ -252,18 +257,6 @@ def _things(question: schemas.Question) -> str:
     return f"other {things}" if any(each.slot == "record" for each in question.filters.exclude) else things
 
 
-def _advice(question: schemas.Question) -> str:
-    if question.topic:
-        return f"Try other words{', or without the limits' if question.filters.include else ''}."
-    return "Try another time, place or person." if not question.filters.empty else EXAMPLES
-
-
-def _shared_differences(question: schemas.Question, told: Sequence[schemas.Found]) -> tuple[str, ...]:
-    """How every record differs from what was asked."""
-    each = [differences(found.record, _all_asked(question)) for found in told]
-    return tuple(part for part in each[0] if all(part in others for others in each))
-
-
 def _groups(question: schemas.Question, told: Sequence[schemas.Found], telling: Telling) -> list[str]:
     """The hits by the part of the question that they answer, else by table; what was asked for first stands first."""
     if question.parts and question.operation == "find":
@@ -291,12 +284,6 @@ def _by_part(parts: Sequence[schemas.Question], told: Sequence[schemas.Found], t
         lines.append(f"**{said[:1].upper()}{said[1:]}**" + ("" if own else ": nothing that fits."))
         lines += ["\n".join(line_of(found, telling) for found in own)] if own else []
     return [*lines, *(["\n".join(line_of(found, telling) for found in left)] if left else [])]
-
-
-def _further(found: Sequence[schemas.Found]) -> str:
-    """What may be about something else, in few words."""
-    told = (f"{titled(each.record, 60)}{f' ({when})' if (when := begins(each.record)) else ''}" for each in found)
-    return f"Perhaps also: {'; '.join(told)}." if found else ""
 
 
 def _more(question: schemas.Question, told: Sequence[schemas.Found], known: Known) -> str:

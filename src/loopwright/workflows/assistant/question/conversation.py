@@ -14,7 +14,7 @@ from loopwright.workflows.assistant.question.reading import SUBJECT, Reader
 from loopwright.workflows.assistant.question.tokens import Sentence
 from loopwright.workflows.assistant.schemas import Condition, Filters, Operation, Question, Record, Table, Turn
 from loopwright.workflows.assistant.searching.lexicon import function_words, spoken, words
-from loopwright.workflows.assistant.sources.catalogue import span_of
+from loopwright.workflows.assistant.sources.catalogue import holds, span_of
 
 Beside: TypeAlias = Literal["after", "before", "during"]
 """How something lies in time to a session."""
@@ -41,8 +41,10 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
             pointed = filters.values("record") or (not same and any(each.slot == "record" for each in filters.exclude))
             before = question if before is None or (question.searches and not pointed) else before
         elif turn.referenced_ids:
-            cited = [records[each] for each in turn.referenced_ids if each in records]
-            listed = listed if len(cited) == 1 and cited[0] in listed else cited
+            told = [records[each] for each in turn.referenced_ids if each in records]
+            if len(told) != 1 or told[0] not in listed:  # what is told one after the other belongs together
+                listed = [*cited, *told] if len(cited) == len(told) == 1 else told
+            cited = told
     return _next(text, before, cited, listed, reader)
 
 
@@ -65,7 +67,9 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     idle |= {n for n in range(len(sentence)) if _is_article(sentence, n)}
     said = {each.word for n, each in enumerate(sentence.tokens) if n not in idle}
     points = said & (words("turns", "it", "en") - words("turns", "them", "en") - _ONES | {"its"})
-    if len(cited) == 1 and not points and _ordinals(sentence, len(listed)):  # "the third one" - "and the second?"
+    # "The third one" - "and the second?", "no, the Sunday one", "can I do both?"
+    both = (len(listed) == 2 and said & {"both", "two"}) or (said & _ONES and sentence.spans)
+    if len(cited) == 1 and (both or (not points and _ordinals(sentence, len(listed)))):
         cited = listed or cited
     rest = _content(sentence, reader)
     # "What do I have to bring?", of the one that was shown.
@@ -76,7 +80,9 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
         return _about(question, cited)
     if cited and question.operation in ("outside", "until") and said <= words("turns", "it what opens then") | {"long"}:
         return _about(question.model_copy(update={"operation": "find"}), cited[:1])  # "where is it?", "how long?"
-    if question.operation == "outside":
+    if cited and {"who", *said} <= {"who", "who's", *words("grammar", "speaking")} and sentence.word(0)[:3] == "who":
+        return _about(question.model_copy(update={"operation": "find"}), cited)
+    if question.operation == "outside" or (question.operation == "about" and question.by):
         return question
     # "And which is the longest of them?" is asked of all that was asked for, not of those that were shown.
     elsewhere = any(span.condition.slot not in TIMES for span in sentence.spans)
@@ -106,17 +112,18 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     if sentence.language == "en":
         topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
         question = question.model_copy(update={"topic": topic})
+    before = _gone_on(sentence, before, rest)
     resumed = _resumed(question, before, cited, said, rest)
     asked, known = ((each.operation, each.topic, each.filters, each.tables) for each in (resumed, before))
     # What changes nothing was not understood: "and the day after?"
     unread = [sentence.tokens[place].raw for place in unlisted(sentence)] if asked == known else []
-    return resumed.model_copy(update={"unread": tuple(unread)})
+    return resumed.model_copy(update={"unread": question.unread or tuple(unread)})
 
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
     """What of a turn can be a subject, and neither joins it to what was before nor corrects that: "oh srry, Sunday"."""
     joining = words("turns", "opens corrects it person more after before what") - words("turns", "mends")
-    idle = joining | words("grammar", "speaking asking") | _COMPARED.keys()
+    idle = joining | words("grammar", "speaking asking") | words("time", "during") | _COMPARED.keys()
     mends = bool(sentence.spans) and any(each.word in words("turns", "corrects") for each in sentence.tokens)
     heavy = (n for n in sentence.rest() if sentence.word(n) not in idle and reader.weight(sentence, n) >= SUBJECT)
     found = [place for place in heavy if not reader.is_stray(sentence, place, mends=mends)]
@@ -193,6 +200,17 @@ def _continues(sentence: Sentence, said: set[str], rest: list[int], question: Qu
     return bool(opens or bare or (not whole and not rest and (short or points)))
 
 
+def _gone_on(sentence: Sentence, before: Question, rest: list[int]) -> Question:
+    """The question before; who asks "what is on at ten?", and not only "and at ten?", wants something else done."""
+    joining = words("turns", "opens filler")
+    first = next((n for n in range(len(sentence)) if not sentence.is_any(n, joining)), 0)
+    asks = sentence.says(first, "wonders") or sentence.is_any(first, words("things", "speakers some any"))
+    bids = sentence.word(first) not in STOP_WORDS and not asked_with("find").isdisjoint(terms(sentence.word(first)))
+    asks = (asks or bids) and not sentence.is_any(first + 1, ("about", "it", "that"))
+    asks = asks or (before.operation in ("clash", "compare") and rest)
+    return before.model_copy(update={"operation": "find", "by": ""}) if asks else before
+
+
 def _pointed(
     question: Question, sentence: Sentence, said: set[str], rest: list[int], cited: Sequence[Record], before: Question
 ) -> Question | None:
@@ -206,7 +224,10 @@ def _pointed(
         person |= said & {"they", "them"}
     slots = [span.condition for span in sentence.spans]
     topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
-    anchor = (named or sessions)[0]
+    if not slots and not rest and (surpassing := _surpassing(sentence, said, named if len(named) > 1 else sessions)):
+        return _about(question, [surpassing])
+    titled = [each for each in sessions if each.id in question.filters.values("record")]
+    anchor = (titled or named or sessions)[0]
     after, earlier = said & words("turns", "after"), said & words("turns", "before")
     located = it or person or places or said & {"there", "in"}
     if (after or earlier) and located and not rest and all(each.slot == "day" for each in slots):
@@ -220,15 +241,19 @@ def _pointed(
         when = around(anchor, "after" if after else "before")
         filters = Filters(include=(*when, *room), exclude=(_none_of([anchor]),))
         return _of_sessions(question, filters, operation="first" if after else "last")
-    at_once = ("time" in said and said & {"same", "that"}) or (it and said & words("time", "during"))
+    at_once = ("time" in said and said & {"same", "that"}) or ((it or not slots) and said & words("time", "during"))
     missed = {"miss", "if"} <= said and said & {"there", *words("turns", "it", "en")}  # "what would I miss if ...?"
     at_once = at_once or missed
-    if at_once and anchor.start:
-        asked = [each for each in question.filters.include if each.slot not in TIMES]
+    # Of "the same time as the autism one" the last words name what was shown, or something else.
+    end = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
+    meaning = {term for place in rest if place > end for term in terms(sentence.word(place))}
+    meant = max(sessions, key=lambda each: len(meaning.intersection(terms(each.title))))
+    anchor = meant if meaning and at_once else anchor
+    shown = meaning.intersection(terms(meant.title)) if meaning else titled or not question.filters.values("record")
+    if at_once and shown and anchor.start:
+        asked = [each for each in question.filters.include if each.slot not in (*TIMES, "record")]
         exclude = (*question.filters.exclude, _none_of([anchor][: not asked]))
         filters = Filters(include=(*around(anchor, "during"), *asked), exclude=exclude)
-        # Of "the same time as the autism one" the last words name what was shown.
-        end = next((place for place in range(len(sentence)) if sentence.word(place) in ("as", "with")), len(sentence))
         asked_for = "" if missed else " ".join(sentence.tokens[place].raw for place in rest if place < end)
         return _of_sessions(question, filters, topic=asked_for)
     if question.searches and (slot := _same(sentence)) and anchor.values(slot):
@@ -241,8 +266,6 @@ def _pointed(
     kinds = {kind for span in behind for kind in span.condition.values}
     if those := [each for each in cited if not kinds.isdisjoint(each.values("type"))]:  # "that panel"
         return _about(question, those if said & words("turns", "them") - {"one"} else those[:1])
-    if not slots and not rest and (surpassing := _surpassing(sentence, said, named if len(named) > 1 else sessions)):
-        return _about(question, [surpassing])
     if places and not slots and not rest:
         return _about(question, named) if named else None
     if it and (found := _of_it(question, sentence, said, rest, sessions, before)):
@@ -296,19 +319,19 @@ def _of_it(
         return question.model_copy(update={"filters": Filters(include=sides)})
     if question.operation == "compare" and said & words("turns", "after before"):  # "is X before the Y one?"
         return None
+    # "The Sunday one", "the ones on Go"; but "the ones in the Great Hall" are more than were shown.
+    ones = said & ({"one"} if sentence.spans else _ONES) and (rest or sentence.spans)
+    if ones and not (said & words("turns", "corrects") or question.filters.exclude):
+        own = {term for place in rest for term in terms(sentence.word(place))}
+        fitting = [each for each in sessions if all(holds(each, slot) for slot in question.filters.include)]
+        told = [len(own.intersection(terms(" ".join((each.title, *each.texts.values()))))) for each in fitting]
+        if fitting and (max(told) or not own):
+            return _about(question, [each for each, count in zip(fitting, told, strict=True) if count == max(told)])
     if not sentence.spans and not more and Table.SESSIONS in question.tables:
         if not rest and sessions[0].table is Table.EXHIBITORS and said & words("things", "sessions"):
             return question.model_copy(update={"topic": before.topic or sessions[0].title})
         if not rest:
             return _about(question, shown)
-        if said & {"one", "ones"} and not said & words("turns", "corrects"):
-            topic = " ".join(sentence.tokens[place].raw for place in rest)
-            own = {term for place in rest for term in terms(sentence.word(place))}
-            meant = any(own & set(terms(" ".join((each.title, *each.texts.values())))) for each in sessions)
-            wanted = Condition(slot="record", values=tuple(record.id for record in sessions), said="of those")
-            filters = Filters(include=(wanted,)) if meant else question.filters
-            found = {"operation": "find", "topic": topic, "filters": filters, "tables": before.tables}
-            return question.model_copy(update=found)
     if not rest and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
         return question.model_copy(update={"topic": before.topic or sessions[0].title, "filters": Filters()})
     return None

@@ -1,7 +1,6 @@
 """What is to be listed or counted instead of sessions, and the conference's own data as the answer."""
 
 from datetime import date
-from itertools import pairwise
 
 from loopwright.config import shipped
 from loopwright.retrieval.text import STOP_WORDS, fold, terms
@@ -38,10 +37,11 @@ def unlisted(sentence: Sentence) -> list[int]:
     told = (n for n, each in enumerate(sentence.tokens) if each.taken == "told" and not sentence.spans)
     said = ((n, sentence.word(n).partition("'")[0]) for n in sentence.rest() or told)  # "I leave on Sunday." alone
     asking = asked_with("find", "recommend")
+    # "Good morning", and "all talks, both days", but not "who speaks on both days?".
     lists = len(sentence) < 4 or any(sentence.is_any(n, words("things", "sessions")) for n in range(3))
-    before = {"good", *(("both", "each") if lists else ())}  # "good morning", "all talks, both days"
-    plain |= {pair[0].word for pair in pairwise(sentence.tokens) if lists and pair[1].word in ("day", "days")}
-    said = ((n, word) for n, word in said if word not in plain and not sentence.is_any(n - 1, before))
+    ends = (n for n in range(1, len(sentence)) if lists and sentence.is_any(n, ("day", "days")))
+    whole = {n - step for n in ends if sentence.is_any(n - 1, ("all", "both", "each", "every")) for step in (0, 1)}
+    said = ((n, word) for n, word in said if n not in whole and word not in plain and sentence.word(n - 1) != "good")
     return [n for n, word in said if word in _TELLING or asking.isdisjoint(terms(word))]
 
 

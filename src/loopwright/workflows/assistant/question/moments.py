@@ -11,7 +11,7 @@ from loopwright.retrieval.english import english_words
 from loopwright.retrieval.text import STOP_WORDS
 from loopwright.workflows.assistant.question.tokens import Sentence, Span
 from loopwright.workflows.assistant.schemas import Condition, Record, Slot
-from loopwright.workflows.assistant.searching.lexicon import days, numbers, spoken, table, words
+from loopwright.workflows.assistant.searching.lexicon import days, numbers, spoken, words
 from loopwright.workflows.assistant.sources.catalogue import clock_of, span_of
 from loopwright.workflows.assistant.sources.info import NIGHT_ENDS, ConferenceInfo
 
@@ -22,20 +22,16 @@ _MOMENTS = {"noon": (NOON, 780), "dinner": (1080, 1170), "midnight": (MIDNIGHT, 
 MIDDAY = ("noon", "midday", "midi", "mittag")
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.h]|-uhr-|-heures-)(\d\d)\.?|(\d{1,2})(?:h|u)?")
 _FIGURES = re.compile(r"\d{4}-\d\d-\d\d|\d+([./])\d+\1\d*")
-_DAY_OF_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er)?")
+_DAY_OF_MONTH = re.compile(r"(\d{1,2})(st|nd|rd|th|er)?")
 COUNTS = ("number", "no", "nr")
 """Words that a number stands behind."""
-_POSITIONS = {word: place for place, word in enumerate(table("things")["en"]["positions"].split())}
-"""Word -> the place in a row that it says, from zero."""
 _PLACED = re.compile(r"([1-9]\d?)(st|nd|rd|th)?")
-_UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _AND_PARTS = {"quart": 15, "cuarto": 15, "demie": 30, "media": 30}
 """Behind "and" and an hour: the minutes past it."""
+_UNITS = {"min": 1, "hour": 60, "stunde": 60, "heure": 60, "hora": 60, "uur": 60}
 _NOW, _FROM_NOW, _UNTIL_NOW = "now", "from now on", "until now"
 BY_NOW = ("", _NOW, _FROM_NOW, _UNTIL_NOW)
 """What is said of times that go by the moment of asking; nothing, where nobody asked for them."""
-_OR_SO = {"later": True, "after": True, "afterwards": True, "onwards": True, "earlier": False, "before": False}
-"""Behind "or": whether the time is the first that fits, or the last."""
 _COUNTED = 5
 """So many words at most lie between a number and what it counts."""
 
@@ -97,18 +93,16 @@ def read_days(sentence: Sentence, held: tuple[str, ...], now: Now | None, talked
             _ask_numbered(sentence, place, held)
         elif word in days("months"):
             _ask_date(sentence, place, held)
-        elif _FIGURES.fullmatch(word):
+        elif word[:1].isdigit():
             _ask_figures(sentence, place, held)
         if part:
             _ask_part(sentence, place, place + 1, part)
-    named = [span.condition.values for span in sentence.spans if span.condition.slot == "day"]
-    for place in (place for place in range(len(sentence)) if named and sentence.match(place, ("that", "day"))):
-        sentence.ask(place, place + 2, "day", *named[0])
-    if now and not sentence.asks("day"):  # "the last talk of the day"
-        bounds = words("time", "ends") | words("grammar", "starts")  # "when does the day end?"
-        whole = (place for place in range(len(sentence)) if sentence.match(place, ("the", "day")))
-        for place in (n for n in whole if sentence.word(n - 1) == "of" or sentence.is_any(n + 2, bounds)):
-            sentence.ask(place, place + 2, "day", now.day.isoformat(), said="today")
+    named = next((span.condition.values for span in sentence.spans if span.condition.slot == "day"), tuple(talked_of))
+    bounds = words("time", "ends") | words("grammar", "starts")  # "when does the day end?"
+    whole = [n for n in range(1, len(sentence)) if sentence.match(n, ("the", "day")) and not sentence.asks("day")]
+    whole = [n for n in whole if sentence.word(n - 1) == "of" or sentence.is_any(n + 2, bounds)]
+    for place in (n for n in range(len(sentence)) if named and (n in whole or sentence.match(n, ("that", "day")))):
+        sentence.ask(place, place + 2, "day", *named)
 
 
 def _ask_beside(sentence: Sentence, place: int, talked_of: Sequence[str]) -> bool:
@@ -186,7 +180,7 @@ def position_at(sentence: Sentence, place: int) -> int | None:
     denies = sentence.word(place - 1) == "no" and not (gap.startswith(".") or behind.strip())
     counts = gap.endswith("#") or (sentence.is_any(place - 1, COUNTS) and not denies)
     placed = _PLACED.fullmatch(sentence.word(place))
-    position = int(placed[1]) - 1 if placed and (placed[2] or counts) else _POSITIONS.get(sentence.word(place))
+    position = int(placed[1]) - 1 if placed and (placed[2] or counts) else days("positions").get(sentence.word(place))
     return None if behind == "-" else position
 
 
@@ -207,6 +201,15 @@ def _ask_date(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
 def _ask_figures(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
     """A date in figures, as "2025-02-01" or "1.2."; without a year one of the conference: "3.12." may be a version."""
     said = sentence.word(place).replace("/", ".")
+    number, before = _DAY_OF_MONTH.fullmatch(said), place - 1 - sentence.is_any(place - 1, ("the",))
+    plain = STOP_WORDS | spoken(sentence.language) - days("months").keys()  # "on the 28th", "am 30."; no "3rd floor"
+    ends = sentence.begins(place + 1) or sentence.is_any(place + 1, plain)
+    opens = {"on", "and", "about"} if number and number[2] else {"am", "vom", "le", "el"}
+    if number and (number[2] or sentence.language != "en") and ends and sentence.is_any(before, opens):
+        found = [day for day in held if int(day[-2:]) == int(number[1])]
+        _ask_held(sentence, place, place + 1, found, sentence.tokens[place].raw)
+    if not _FIGURES.fullmatch(sentence.word(place)):
+        return
     day, month, *year = filter(None, said.split(".") if "." in said else said.split("-")[::-1])
     date_said = "-".join([*year, month.zfill(2), day.zfill(2)])
     found = [each for each in held if each.endswith(date_said)]
@@ -292,9 +295,11 @@ def read_times(sentence: Sentence, now: Now | None) -> None:
     place = 0
     while place < len(sentence):
         place = max(place + 1, _read_time(sentence, place, now))
+    # A part of the day only greets where it is the second word of all, with a sign behind it.
+    opens = len(sentence) > 2 and not sentence.tokens[0].taken and re.search(r"[,.!]", sentence.tokens[2].gap)
     for place in range(len(sentence)):
-        for part in PARTS:
-            said = sentence.is_any(place, words("time", part, sentence.language)) and not _greets(sentence, place)
+        for part in () if place == 1 and opens else PARTS:
+            said = sentence.is_any(place, words("time", part, sentence.language))
             if said and sentence.free(place, place + 1):
                 _ask_part(sentence, place, place + 1, part)
                 if now and sentence.says(place - 1, "this"):
@@ -364,12 +369,6 @@ def _moment_at(sentence: Sentence, place: int) -> tuple[str, int, int] | None:
     night = clock[0] >= MIDNIGHT and not sentence.is_any(clock[2] - 1, words("time", "midnight"))
     said = date.fromisoformat(day.condition.values[0]) - timedelta(days=night)
     return said.isoformat(), clock[0], max(day.last, clock[2])
-
-
-def _greets(sentence: Sentence, place: int) -> bool:
-    """Whether a part of the day only greets: the second word of all, with a sign behind it."""
-    more = place == 1 and place + 1 < len(sentence) and not sentence.tokens[0].taken
-    return more and bool(re.search(r"[,.!]", sentence.tokens[place + 1].gap))
 
 
 def _is_half(sentence: Sentence, place: int) -> bool:
@@ -453,11 +452,10 @@ def _window(sentence: Sentence, first: int, last: int, least: int, most: int) ->
 
 
 def _at(sentence: Sentence, place: int, at: tuple[int, int, int]) -> int:
-    later = _OR_SO.get(sentence.word(at[2] + 1)) if sentence.word(at[2]) == "or" else None
-    if later is not None:
-        bounds = {"least": at[0]} if later else {"most": at[1] + 1}
-        said = f"{'from' if later else 'until'} {clock_said(at[0])}"
-        sentence.ask(place, at[2] + 2, "start", **bounds, said=said)
+    late, early = (sentence.is_any(at[2] + 1, words("turns", key)) for key in ("after later", "before sooner"))
+    if sentence.says(at[2], "or") and (late or early):  # "at 3 or later"
+        said = f"{'from' if late else 'until'} {clock_said(at[0])}"
+        sentence.ask(place, at[2] + 2, "start", **({"least": at[0]} if late else {"most": at[1] + 1}), said=said)
         return at[2] + 2
     before = place - 1
     while sentence.word(before) == "on" or (before > 0 and sentence.tokens[before].taken == "day"):

@@ -61,8 +61,6 @@ class Names:
         self._read_rooms([*catalogue.values("room"), *catalogue.values("room", Table.EXHIBITORS)])
         self.tracks = named_by(catalogue.values("track"))
         """Track -> the words that tell it."""
-        self.single = frozenset(word for own in self.tracks.values() if len(own) == 1 for word in own)
-        """Tracks of one word, as terms: a subject, however common the word is."""
         self.types = grouped((_squashed(kind), kind) for kind in catalogue.values("type") if _squashed(kind))
         """Kind of session, squashed -> as the schedule has it, the most frequent first."""
         self.languages = grouped((code_of(code), code) for code in catalogue.values("language"))

@@ -334,7 +334,8 @@ class Reader:
     def weight(self, sentence: Sentence, place: int) -> float:
         """How much a word says of a subject."""
         word = sentence.word(place)
-        if _is_thing(word) or _is_filler(word) or moments.counts_at(sentence, place):
+        speaks = sentence.says(place, "speaking") and not _marked(sentence, place)
+        if speaks or _is_thing(word) or _is_filler(word) or moments.counts_at(sentence, place):
             return 0.0
         index = self.index
         raw = sentence.tokens[place].raw
@@ -347,8 +348,6 @@ class Reader:
         # What puts in order stands in no example of an operation in another language.
         if foreign and word not in words("things", "first last"):
             return 0.0
-        if weight < SUBJECT and sentence.tokens[place].raw[0].isupper() and self.names.single.intersection(found):
-            return SUBJECT
         if weight < SUBJECT and _marked(sentence, place) and all(share(term) < 2e-3 for term in found):
             weight = max(weight, 1.3 * max(index.weight(term, named=True) for term in found) if found else 0.0)
             weight = max(weight, SUBJECT * self._is_named(word))
@@ -520,7 +519,6 @@ class Reader:
         for place, token in enumerate(sentence.tokens):
             word = token.word
             is_known = any(word in each for each in known)
-            is_known |= word.endswith("lang") and word[:-4] in self.names.single  # "golang"
             if is_known or len(word) < 4 or not word.isalpha():
                 continue
             own = _rule_words() & (spoken(sentence.language) | spoken("en"))
@@ -668,7 +666,8 @@ def _marked(sentence: Sentence, place: int) -> bool:
 
 
 def _only_asks(word: str) -> bool:
-    return _is_filler(word) or _is_thing(word) or bool(asked_with().intersection(terms(word)))
+    speaks = word in naming.SPEAKING
+    return speaks or _is_filler(word) or _is_thing(word) or bool(asked_with().intersection(terms(word)))
 
 
 def _is_filler(word: str) -> bool:
@@ -684,7 +683,7 @@ def _says(sentence: Sentence, place: int, kind: Table) -> bool:
 
 
 def _is_thing(word: str) -> bool:
-    return word in words("things", "sessions speakers exhibitors attendees track any room building")
+    return word in words("things", "sessions speakers exhibitors attendees track any some room building")
 
 
 @cache

@@ -168,7 +168,7 @@ def _personal(question: Question, profile: Profile | None) -> Question:
     own = words("grammar", "own")
     topic = " ".join(word for word in question.topic.split() if word.lower().strip("?.!,") not in own)
     known = profile is not None and (profile.interests or profile.seeking or profile.offering)
-    if not known or (topic and question.operation != "recommend"):
+    if not known or topic:
         return question.model_copy(update={"topic": topic})
     return question.model_copy(update={"query_mode": "profile", "topic": ""})
 

@@ -26,7 +26,7 @@ def words(purpose: str, keys: str, language: str = "") -> frozenset[str]:
 
 @cache
 def days(key: str = "days") -> dict[str, int]:
-    """Name of a day -> its number from Monday, in all languages; of ``months`` from January."""
+    """Name of a day -> its number from Monday, in all languages; of ``months`` and ``positions`` from the first."""
     lists = (table("time").get(language, {}).get(key, []) for language in LANGUAGES)
     return {fold(word): number for names in lists for number, entry in enumerate(names) for word in entry.split()}
 

@@ -41,6 +41,8 @@ _LONGEST = timedelta(hours=6)
 """A session hardly takes longer; what begins earlier in the day is hardly one."""
 _TITLE, _TEXT, _SHORT = range(6, 120), 60, 40
 """Characters of a title, at least of a text, and at most of the name of a room or track, on the average."""
+_YES, _NO = frozenset("y yes true x 1 j ja oui si sí ✓".split()), frozenset(" n no false 0 - nein non nee".split(" "))
+"""How a cell says that something holds of its row, or does not."""
 _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]\s*$")
 
 Column = Sequence[str]
@@ -63,6 +65,16 @@ def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
             found[field] = by_name[chosen]
             taken.add(chosen)
     return found
+
+
+def said_of_some(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[bool]]:
+    """The columns that say something of some sessions, as "Livestream", and of which rows: some say yes, others no."""
+    shown = [name for name in names if _name(name, Table.SESSIONS) not in _fields()[Table.SESSIONS]["ignored"]]
+    cells = {name: [str(row.get(name) or "").strip().casefold() for row in rows] for name in shown}
+    both = [name for name in cells if {*cells[name]} <= _YES | _NO and not _YES.isdisjoint(cells[name])]
+    # A column of 1 and nothing counts something.
+    flags = [name for name in both if not _NO.isdisjoint(cells[name]) and {*cells[name]} != {"1", ""}]
+    return {name: [cell in _YES for cell in cells[name]] for name in flags if len(rows) >= FEW}
 
 
 def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], list[str]]:
@@ -159,7 +171,7 @@ def _time(value: str) -> Any:
     """The moment or the time of day that a value says; None if it says none."""
     value, *_ = times.range_of(value) or [value]
     with suppress(ValueError):  # reading dates is slow, and a text none
-        return None if len(value) > _TEXT else times.moment_or_none(value) or times.clock_of(value)
+        return None if len(value) > _TEXT or value.isdigit() else times.moment_or_none(value) or times.clock_of(value)
     return None
 
 

@@ -72,7 +72,9 @@ def _of_json(source: Source, value: object, table: str, fields: Fields) -> tuple
     """The rows of a JSON value: an array of objects, or an object that holds one, or several that are alike."""
     about = as_mapping(value)
     held = {name: [*filter(None, map(as_mapping, as_list(inner)))] for name, inner in about.items()}
-    filled = {name: max(map(fields, items), key=len) for name, items in held.items() if items}
+    # Rooms and speakers are what sessions name.
+    whole = [name for name, items in held.items() if items and not fields({name: "-"}).keys() - {"title"}]
+    filled = {name: max(map(fields, held[name]), key=len) for name in whole}
     keys = {name: {key for item in held[name] for key in item} for name in filled}
     # What says nothing but when is the list of days or slots that the sessions refer to.
     when = {"key", "title", "subtitle", "day", "start", "end", "duration"}

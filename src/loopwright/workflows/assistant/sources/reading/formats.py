@@ -194,7 +194,8 @@ def _named(event: Any, name: str) -> list[str]:
     """Who is named by a property, but for rooms that are invited."""
     invited = (each.params for each in _properties(event, name))
     people = (each for each in invited if str(each.get("CUTYPE", "")).upper() not in ("ROOM", "RESOURCE"))
-    return [*filter(None, (str(each.get("CN", "")) for each in people))]
+    names = (each.get("CN", "") for each in people)  # of several with commas between them, a tuple
+    return [name.strip() for each in names for name in ([each] if isinstance(each, str) else each) if name.strip()]
 
 
 def _properties(component: Any, name: str) -> list[Any]:

@@ -185,13 +185,18 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
     """The rows of a table by field; columns whose names say nothing go to the log, with what was made of them."""
     _refer(rows, beside)
     told, unknown = columns.told_by_values(table, [row for _, row in rows])
-    if told:
-        said = ", ".join(f"{plain_line(name)} as {field}" for name, field in told.items())
+    flags = columns.said_of_some(unknown, [row for _, row in rows]) if table is Table.SESSIONS else {}
+    unknown = [name for name in unknown if name not in flags]
+    if used := told | dict.fromkeys(flags, "tag"):
+        said = ", ".join(f"{plain_line(name)} as {field}" for name, field in used.items())
         logger.warning("%s: columns that were read by what they hold: %s", source.path.name, said)
     if unknown:
         logger.warning("%s: columns that were not used: %s", source.path.name, ", ".join(map(plain_line, unknown)))
     named = [(place, {told.get(name, name): value for name, value in row.items()}) for place, row in rows]
     given = [(place, columns.row_values(table, row)) for place, row in named]
+    for place, (_, values) in enumerate(given if flags else ()):
+        tags = (files.as_text(values.get("tags")), *(name for name, holds in flags.items() if holds[place]))
+        values["tags"] = "; ".join(filter(None, tags))
     for _, values in given:
         held = "start" if values.get("start") else "day"
         if "end" not in values and (both := times.range_of(files.as_text(values.get(held)))):
@@ -264,7 +269,8 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
     except ValueError as error:
         read.problems.append(f"{place}: {title!r}: {error}; it was kept without {'an end' if start else 'a time'}")
     last = _day_of(end - timedelta.resolution, read.zone, read.change) if end else values.get("last_day")
-    days = _days(day, last)
+    more = max(0, (last - day).days) if day and last else 0  # none where it ends no later
+    days = [day + timedelta(days=n) for n in range(more + 1)] if day else []
     read.days += days
     people = [_known(person, read) for person in _persons(values.get("speakers"))]
     names = [person.name for _, person, _ in people]
@@ -322,12 +328,6 @@ def _day_of(moment: datetime, zone: ZoneInfo, change: time) -> date:
     """The day of the conference that a moment belongs to."""
     local = moment.astimezone(zone)
     return local.date() - timedelta(days=local.time() < change)
-
-
-def _days(first: date | None, last: date | None) -> list[date]:
-    """The days from one to another; the first alone where the other is no later."""
-    more = max(0, (last - first).days) if first and last else 0
-    return [first + timedelta(days=n) for n in range(more + 1)] if first else []
 
 
 def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:

@@ -62,12 +62,12 @@ def with_years_first(texts: Iterable[str]) -> dict[str, str]:
 
 
 def clock_of(text: str) -> time:
-    """A time of day: ``14:30``, ``14.30``, ``14h30``, ``2pm``, ``14 Uhr``.
+    """A time of day: ``14:30``, ``1430``, ``14.30``, ``14h30``, ``2pm``, ``14 Uhr``.
 
     Raises:
         ValueError: If it is none.
     """
-    match = _CLOCK.fullmatch(text.strip())
+    match = _CLOCK.fullmatch(re.sub(r"^([01]\d|2[0-4])([0-5]\d)$", r"\1:\2", text.strip()))
     hour = int(match[1]) if match and any(match.groups()[1:]) else 24
     if match is None or hour > 23 or (match[3] and not 1 <= hour <= 12):
         raise ValueError(f"{text!r} is no time of day; write it as HH:MM")
