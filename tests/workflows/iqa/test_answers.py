@@ -122,7 +122,7 @@ class TestExplanation:
          ("Is the noise reduction too strong?", "Yes: severe gaussian blur"), ("Where did it go wrong?", "Found in"),
          ("Is the compression causing blur?", "No: no compression"), ("Was the photo denoised or sharpened?", "Denoised: severe"),
          ("Is the noise, banding or compression worse?", "Noise: slight"), ("It isn't noisy or blurred, right?", "No: severe"),
-         ("Can you confirm that it isn't blurred?", "No: severe"),
+         ("Can you confirm that it isn't blurred?", "No: severe"), ("Is it perfectly clean?", "No: slight noise"), ("Is it perfectly exposed?", "Yes: no"),
          ("Is it good enough as a photo to e-mail?", "No: the quality is fair"), ("Is the noise negligible?", "Yes: only slight"),
          ("Quel est le pire défaut ?", "Found in"), ("¿Cuál es el peor defecto?", "Found in"), ("Sind die beiden Augen scharf?", "No: severe"),
          *((f"Is {of} sharp?", "No: severe gaussian blur") for of in ("the dark dog", "the Milky Way", "this 100% crop", "the thick fur",

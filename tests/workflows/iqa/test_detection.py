@@ -142,8 +142,9 @@ OTHER = "the image does not lie on its reference"
         *((how, OTHER, f"Unable to determine: {OTHER}") for how in (turned, lambda rgb: np.ascontiguousarray(rgb[::-1]))),
         (shaded, "the light changed more in some places than in others", "Yes: "),
         (pasted, "a few places changed while the rest stayed as it was", "Yes: a few places changed"),
+        (lambda rgb: np.asarray(Image.fromarray(rgb).quantize(24, dither=0).convert("RGB")), "found in the whole image, strongest first: slight banding", "Yes: slight banding"),
     ],
-    ids=["turned", "upside down", "shaded", "pasted"],
+    ids=["turned", "upside down", "shaded", "pasted", "reduced"],
 )  # fmt: skip
 def test_a_difference_of_another_kind_is_none_of_the_known_ones(photograph, ask, change, said, visible):
     pair = change(photograph("chelsea")), photograph("chelsea")
@@ -166,6 +167,9 @@ def test_which_way_the_light_changed(photograph, ask):
                 assert answer.startswith(said), (asked, shift, answer)
     tinted = (rgb.astype(int) + np.array([5, 0, -5])).clip(0, 255).astype(np.uint8)
     assert "slight color cast" in ask("Is there any visible difference to the original?", tinted, rgb).final_answer
+    assert ask("Are the colours the same?", tinted, rgb).final_answer.startswith("No: this image has slight color cast")
+    combed = np.where(np.arange(len(rgb))[:, None, None] % 2, np.roll(rgb, 9, axis=1), rgb)
+    assert not detect(measure(combed), measure_pair(combed, rgb)).findings, "no coder leaves other detail"
 
 
 @pytest.mark.slow

@@ -187,10 +187,7 @@ def test_the_pixels_of_an_image_cannot_be_changed(plain: Path) -> None:
         image.rgb[0, 0, 0] = 1
 
 
-@pytest.mark.parametrize(
-    ("box", "word"),
-    [((90, 0, 20, 20), "leaves"), ((0, 60, 20, 20), "leaves"), ((0, 0, 0, 20), "too small"), ((0, 0, 15, 20), "too small")],
-)  # fmt: skip
-def test_a_bad_crop_names_the_images_size(plain: Path, box: tuple[int, int, int, int], word: str) -> None:
-    with pytest.raises(ImageError, match=f"{word}.*96 x 72|96 x 72.*{word}"):
+@pytest.mark.parametrize("box", [(90, 0, 20, 20), (0, 60, 20, 20), (0, 0, 0, 20), (0, 0, 15, 20)])
+def test_a_bad_crop_names_what_was_given_and_the_images_size(plain: Path, box: tuple[int, int, int, int]) -> None:
+    with pytest.raises(ImageError, match=f"{','.join(map(str, box))} lies in the image, which is 96 x 72 pixels; give"):
         load_image(plain).crop(box)

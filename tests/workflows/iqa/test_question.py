@@ -221,13 +221,14 @@ def test_right_is_good_and_what_is_set_aside_stays_so(kept):
      ("Is the contrast too harsh?", "Unable to determine: High contrast cannot"), ("Is it noise or vignetting?", "Severe gaussian noise"),
      *((each, "Unable to determine: nothing here measures composition") for each in ("Is the composition good?",
        "Ist das Motiv gut gewählt?", "La composition est-elle bonne ?", "¿Es buena la composición?", "Rate the outfit from 1 to 10")),
-     *((each, "Unable to determine: nothing here measures ") for each in ("Does it have vignetting?", "Hat es rote Augen?", "Is there moiré?")),
+     *((each, "Unable to determine: nothing here measures ") for each in ("Does it have vignetting?", "Hat es rote Augen?", "Is there moiré?", "Is it upside down?")),
      *((each, "No: the quality") for each in ("Is the quality good despite the watermark?", "Is the headshot acceptable?", "Ist das Passbild gut?",
        "¿Es buena la toma?", "La foto è buona?", "Le résultat est-il bon ?", "The photo is good?")),
      ("What is the main problem? (1) blur (2) noise (3) blocking", "Noise (2)"), ("Can you check 1) sharpness 2) noise?", "Noise: severe"),
      ("How strong are these? 1) noise 2) blur", "Noise: severe"), ("Has it (1) noise or (2) banding?", "Yes: severe gaussian noise"),
      ("1) Is it sharp? 2) Is it noisy?", "Yes: no blur"), ("pass/fail?", "Fail: "), ("How large can I print it?", "It is 384 x 288 pixels; at"),
-     ("Posso stamparla 30x20 cm?", "No: that size"), ("Was it blown up?", "None of these: no pixelation"), ("Is it good enough?", "No: ")],
+     *((each, "Unable to determine: there is no reference") for each in ("Was anything lost?", "Ist es gespiegelt?")),
+     ("Posso stamparla 30x20 cm?", "No: that size"), ("Was it blown up?", "No: no pixelation"), ("Is it good enough?", "No: ")],
 )  # fmt: skip
 def test_nothing_is_praised_or_ruled_out_that_was_not_asked_about_or_not_measured(kept, query, start):
     assert ask(kept("coffee", "gaussian noise", 4), query).startswith(start)
@@ -245,6 +246,8 @@ def pair(tmp_path_factory, photograph):
 
 def test_a_tools_own_value_comes_first_and_is_held_against_the_number(pair):
     image, reference, psnr = pair
+    Image.open(image).save(coded := image.with_suffix(".jpg"), quality=90)
+    assert ask(coded, "Is it noisier?", reference).startswith("Yes: moderate gaussian noise")
     result = run_pipeline("What is the PSNR?", image, reference)["summarizer_result"]
     assert result.final_answer.startswith(f"PSNR is {psnr:.4g} dB in the whole image: ")
     assert f"({result.quality_score:.1f} of 5)" in result.final_answer

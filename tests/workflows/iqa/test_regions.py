@@ -101,7 +101,7 @@ def test_a_region_partly_outside_is_clipped_and_one_outside_is_refused(tell, fol
     assert evidence.regions == {"region 200,200,120,120": (200, 200, 120, 120)}
     assert "leaves the image of 320 x 320 pixels; region 200,200,120,120 of it was measured" in evidence.notes[0]
     plan = {"plan": PlannerOutput(), "query": "?", "image_path": str(folder / "noisy.png")}
-    with pytest.raises(InputError, match="outside of the image, which is 320 x 320 pixels"):
+    with pytest.raises(InputError, match="in the image, which is 320 x 320 pixels"):
         executor_node({**plan, "region": (320, 0, 50, 50)})
 
 
@@ -181,9 +181,6 @@ def test_both_parts_of_a_comparison_are_measured(form, pair):
     assert list(map(fractions_of, read_query(form.format(*pair)).scope)) == list(map(fractions_of, pair))
 
 
-CORNERS = ["top left corner", "top right corner", "bottom left corner", "bottom right corner"]
-
-
 @pytest.mark.matrix(3)
 @pytest.mark.parametrize(
     ("query", "first"),
@@ -220,19 +217,17 @@ def test_the_answer_compares_the_numbers_of_all_parts(photograph, tmp_path, quer
 def test_all_corners_are_held_against_the_centre(photograph, ask, query, word):
     rgb = photograph("gravel")
     image = cv2.GaussianBlur(rgb, (0, 0), 3)
-    image[100:412, 100:412] = rgb[100:412, 100:412]
-    for corner in CORNERS:
-        left, top, width, height = (round(share * 512) for share in fractions_of(corner))
-        inside = (slice(top, top + height), slice(left, left + width))
-        image[inside] = cv2.GaussianBlur(rgb, (0, 0), 3)[inside]
+    image[171:341, 171:341] = rgb[171:341, 171:341]
     said = ask(query, image).final_answer
     assert said.split(":")[0] == word, said
 
 
 def test_some_soft_corners_are_a_partly(photograph, ask):
     image = photograph("gravel").copy()
-    image[:200, :200] = cv2.GaussianBlur(image[:200, :200], (0, 0), 3)
+    image[:200, :200] = cv2.GaussianBlur(image[:200, :200], (0, 0), 3) // 2
+    assert ask("Is the left half more colorful than the right?", photograph("coffee")).final_answer.startswith("Unable")
     assert ask("Are the corners softer than the centre?", image).final_answer.startswith("Partly: ")
+    assert ask("Are the corners darker than the centre?", image).final_answer.startswith("Partly: the mean brightness")
 
 
 @pytest.mark.parametrize("place", ["center left third", "left center third"])

@@ -86,15 +86,11 @@ def test_a_coder_without_measured_traces_is_not_ruled_out_by_a_small_file(tmp_pa
         assert said.startswith(start)
 
 
-def test_a_sky_may_be_banded_above_a_town_and_a_few_colours_are_a_drawing(photograph):
+def test_a_sky_may_be_banded_above_a_town(photograph):
     sky = np.linspace(60, 200, 300)[:, None, None] * np.array([0.6, 0.8, 1.1]) + np.zeros((1, 512, 1))
     for step in (12, 1):
         scene = np.concatenate([(sky // step * step).astype(np.uint8), photograph("astronaut")[:150]])
         assert (step > 1) is any(item.type == "banding" for item in detect(measure(scene)).findings)
-    drawing = np.full((300, 400, 3), 255, np.uint8)
-    cv2.circle(drawing, (120, 120), 70, (230, 60, 60), -1)
-    cv2.polylines(drawing, [np.random.default_rng(0).integers(0, 300, (90, 2), np.int32)], False, (255, 0, 0))
-    assert all(item.confidence < 0.6 for item in detect(measure(drawing)).findings)
 
 
 def test_a_small_crop_may_lie_within_a_wall():
@@ -116,10 +112,10 @@ def text(size: int) -> np.ndarray:
 @pytest.mark.parametrize("size", [12, 14, 18])
 @pytest.mark.parametrize("how", [cv2.INTER_CUBIC, cv2.INTER_LANCZOS4])
 def test_enlarged_text_is_no_impulse_noise(size, how):
-    features = measure(cv2.resize(text(size), None, fx=2, fy=2, interpolation=how))
-    assert features.impulse_fraction > 0.001
-    assert features.impulse_surroundings > 0.8
-    assert "impulse noise" not in [finding.type for finding in detect(features).findings]
+    large = cv2.resize(text(size), None, fx=3, fy=3, interpolation=how)
+    scan = np.pad(np.where(large > 128, 255, 0).astype(np.uint8), ((0, 600), (0, 960), (0, 0)), constant_values=255)
+    assert measure(scan).impulse_fraction == 0, "two tones"
+    assert measure(cv2.resize(text(size), None, fx=2, fy=2, interpolation=how)).impulse_fraction == 0
 
 
 @pytest.mark.matrix(2)
@@ -130,7 +126,6 @@ def test_impulses_come_without_a_sign(photograph, name, share):
     chance = np.random.default_rng(5)
     hit = chance.random(image.shape[:2]) < share
     image[hit] = np.where(chance.random(int(hit.sum())) < 0.5, 0, 255)[:, None]
-    assert measure(image).impulse_surroundings < 0.6
     assert detect(measure(image)).findings[0].type == "impulse noise"
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Assess image quality: planner, executor, summarizer, replanning.", no_args_is_help=True)
 
 DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
-_FAILURES_SHOWN = 5
 _EVERY_S = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -188,10 +187,10 @@ def _tell(result: BatchResult) -> None:
         f"{done.assessed:,} assessed, {done.failed:,} failed, {done.unchanged:,} unchanged "
         f"of {done.total:,} in {done.seconds:.1f} s"
     )
-    for sample, error in done.failures[:_FAILURES_SHOWN]:
+    for sample, error in done.failures:
         print(f"loopwright: {sample}: {error}", file=sys.stderr)
-    if done.failed > _FAILURES_SHOWN:
-        print(f"loopwright: and {done.failed - _FAILURES_SHOWN} more; see the column 'error'", file=sys.stderr)
+    if more := done.failed - len(done.failures):
+        print(f"loopwright: and {more} more; see the column 'error'", file=sys.stderr)
 
 
 def shown_progress() -> Callable[[Progress], None]:

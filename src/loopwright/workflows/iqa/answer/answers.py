@@ -27,6 +27,7 @@ from loopwright.workflows.iqa.answer.wording import (
     where,
 )
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
+from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.asked import Operation, Question, Term
 from loopwright.workflows.iqa.question.reading import QueryReading, read_query
@@ -226,7 +227,7 @@ def _judged(term: Term, question: Question, facts: Facts) -> tuple[bool | None, 
         worst = max(found, key=lambda item: (item.severity.rank, item.confidence))
         if opposes(term.word, question.text, worst):
             return absent, f"it is {listed_there([worst], facts)}"
-        if not _is_there(worst, lenient=question.tolerant or (absent and not term.free)):
+        if not _is_there(worst, SURE if term.free else _CLEAR, lenient=question.tolerant or (absent and not term.free)):
             return absent, f"only {listed_there([worst], facts)}"
         return not absent, ("by its number alone, " if worst.confidence < _GUESS else "") + listed_there(found, facts)
     if any(closeness(term.name, name) > 0 for name in facts.unanalysed):
@@ -244,9 +245,9 @@ def none_found(names: Sequence[str], facts: Facts) -> str:
     return soft[:1].lower() + soft[1:] or f"no {spoken_names(names)} found {where(facts)}."
 
 
-def _is_there(item: DistortionFinding, *, lenient: bool) -> bool:
-    """Whether a finding is one: what is slight must be sure, and does not count where a little is allowed."""
-    return item.severity >= Severity.MODERATE or (not lenient and item.confidence >= _CLEAR)
+def _is_there(item: DistortionFinding, clear: float, *, lenient: bool) -> bool:
+    """Whether a finding is one: what is slight must be so sure, and does not count where a little is allowed."""
+    return item.severity >= Severity.MODERATE or (not lenient and item.confidence >= clear)
 
 
 _CLEAR = 0.75
@@ -356,7 +357,7 @@ def _choose(question: Question, facts: Facts) -> str:
         (item.severity.rank + item.confidence, near - 0.1 * ("motion blur" in {term.name} ^ {item.type}), term, item)
         for term in reversed(faults)
         for near, item in facts.matching((term.name,))
-        if near > 0 and _is_there(item, lenient=False)
+        if near > 0 and _is_there(item, _CLEAR, lenient=False)
     ]
     if standing:
         standing.sort(key=lambda each: each[:2], reverse=True)
@@ -445,6 +446,7 @@ def _relate(question: Question, facts: Facts) -> str:
         names_it = re.search(
             r"\b(?:reference|original|source|master|than|two|referen\w*|vorlage|difference|differ\w*)\b", question.text
         )
+        names_it = names_it or (question.yes_no and question.good is None and not question.terms)  # "anything lost?"
         return NO_REFERENCE if names_it else _decide(question, facts) if question.yes_no else _find(question, facts)
     identical = facts.evidence.identical
     relation = compare(facts)
@@ -485,7 +487,7 @@ def _relate(question: Question, facts: Facts) -> str:
     slight = not plain and all(item.severity is Severity.SLIGHT for item in found)
     hardly = slight and question.tolerant and not (asks_same or other)
     word = ("No: " if asks_same else "No, hardly: " if hardly else "Yes: ") if question.yes_no else ""
-    said = listed(found[:3], facts, number=True) or other or facts.abstained or "another difference than was looked for"
+    said = "; ".join(filter(None, (listed(found[:3], facts, number=True), other or facts.abstained))) or "they differ"
     told = "" if facts.score is None else f" ({facts.score.level.lower()} likeness, {facts.score.value:.1f} of 5)"
     return f"{capital(f'{word}{said}')}{told}."
 
@@ -518,8 +520,8 @@ def _more_of(question: Question, facts: Facts) -> str:
     asked = {_aspect(name): (name, term) for name, term in named.items()}
     changed = bool(_CHANGED.search(question.text))
     found = [item for _, item in facts.present if _aspect(item.type) in asked]
-    # "Did the colours change?" asks for more than their strength.
-    found = found or [item for _, item in facts.matching(question.names) if changed]
+    # "Did the colours change?", "are they the same?" ask for more than their strength.
+    found = found or [item for _, item in facts.matching(question.names) if changed or question.sought == "equal"]
     if not found:
         if untold := facts.untold(question.names):
             return f"{UNABLE}: {untold}."

@@ -137,7 +137,7 @@ def _finding(topic: tuple[str, ...], scope: str, facts: Facts) -> DistortionFind
     return max(near, key=lambda item: item.severity.rank, default=None)
 
 
-def _by_finding(found: dict[str, DistortionFinding], question: Question) -> Standing:
+def _by_finding(found: dict[str, DistortionFinding], question: Question) -> Standing | str:
     gauges = {scope: gauge_of(finding) for scope, finding in found.items()}
     gauge = next(iter(gauges.values()))
     least, term = 0.0, question.terms[0]
@@ -160,6 +160,8 @@ def _by_finding(found: dict[str, DistortionFinding], question: Question) -> Stan
         values = {scope: (1 if more else -1) * each.measured["value"] for scope, each in found.items()}
         shown = {scope: gauge.said(each.measured["value"]) for scope, each in found.items()}
         least = ALIKE * abs(gauge.bounds[0])
+    elif doubtful := [scope_words(scope) for scope, each in found.items() if not each.confidence]:
+        return f"it cannot be told what is wrong in {' and '.join(doubtful)}"
     else:
         label = "there is "
         values = {scope: float(each.severity.rank) for scope, each in found.items()}

@@ -40,9 +40,9 @@ class Facts:
 
     @cached_property
     def analysed(self) -> list[tuple[str, DistortionFinding]]:
-        """Scope and finding of every analysed distortion, the absent ones too, strongest first."""
+        """Scope and finding of every analysed distortion, the absent too, but no doubtful ones, strongest first."""
         pairs = [(scope, item) for scope, items in self.evidence.distortion_analysis.items() for item in items]
-        return sorted(pairs, key=lambda pair: -strength(pair[1]))
+        return sorted((pair for pair in pairs if pair[1].confidence), key=lambda pair: -strength(pair[1]))
 
     def value(self, tool: str | None = None) -> float | None:
         """A tool's own value, in its own unit; without a tool, the quality, 1 to 5. None if it was not measured."""

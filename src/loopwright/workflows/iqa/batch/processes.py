@@ -34,7 +34,7 @@ _AHEAD = 2
 _FALSE_STARTS = 3
 """Workers that may end before they are ready, once one was; it may be memory that is short for a moment."""
 
-_FAILURES_KEPT = 20
+_FAILURES_KEPT = 5
 
 _LOOK_S = 0.2
 """Seconds until it is looked again whether to stop."""
@@ -59,15 +59,11 @@ class Progress:
     """Sample and error of the first of them."""
     seconds: float = 0.0
     """Wall time since the workers were started."""
-    starting: float = 0.0
-    """Of that, until the first run began."""
     _began: float = field(default_factory=time.monotonic, repr=False)
 
-    def count(self, sample: str, error: str | None, took: float) -> None:
+    def count(self, sample: str, error: str | None) -> None:
         """Count a run that ended."""
         self.seconds = time.monotonic() - self._began
-        if not self.assessed:
-            self.starting = max(0.0, self.seconds - took)
         self.assessed += 1
         self.failed += error is not None
         if error is not None and len(self.failures) < _FAILURES_KEPT:
@@ -80,9 +76,8 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Runs per second since the first began; 0 before one ends."""
-        running = self.seconds - self.starting
-        return self.assessed / running if running > 0 else 0.0
+        """Runs per second; 0 before one ends."""
+        return self.assessed / self.seconds if self.seconds else 0.0
 
     @property
     def seconds_left(self) -> float | None:

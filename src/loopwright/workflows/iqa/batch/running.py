@@ -185,7 +185,7 @@ def run_batch(
                 dead = isinstance(found, Died)
                 record: Record = {**unread(sample, root, configuration), "error": found.said} if dead else found
                 journal.append(record)
-                progress.count(record["sample_id"], record["error"], record["seconds"])
+                progress.count(record["sample_id"], record["error"])
                 if on_progress is not None:
                     on_progress(progress)
         if progress.done < len(samples):

@@ -107,20 +107,20 @@ def analyse(
         finding = stated or _measured(name, detection, features, pair)
         if finding.measured:
             findings.setdefault(finding.type, finding)
-        else:
+        if not (finding.measured and finding.confidence):
             notes.append(finding.explanation)
     return sorted(findings.values(), key=strength, reverse=True), notes
 
 
 def _measured(name: str, detection: Detection, features: ImageFeatures, pair: PairFeatures | None) -> DistortionFinding:
     finding = assess(name, features, pair, confidence=SIGNS.unstated)
-    # What cannot be told must pass neither for absent nor for there.
+    # What cannot be told must pass neither for absent nor for there; its number stays, to compare parts by.
     softened = detection.softened and kind_of(name) in (Distortion.BLURS, Distortion.SHARPNESS)
     open_ = [] if pair is not None or softened else [*detection.doubts, *doubts(features, [], named=True)]
     doubt = next((each.why for each in open_ if any(closeness(name, other) > 0 for other in each.about)), "")
     if doubt:
         said = f"{subject_of(name)}: {doubt}"
-        return finding.model_copy(update={"explanation": said, "measured": {}})
+        return finding.model_copy(update={"explanation": said, "severity": Severity.NONE, "confidence": 0.0})
     if finding.severity is Severity.NONE:
         return finding.model_copy(update={"confidence": 1 - SIGNS.unstated})
     # What the detector only guesses at explains nothing away.

@@ -32,7 +32,7 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
         return [*coded, *_blur(features, coded=True), *_tone(features, clean=True)]
     noise = noise_signs(features)
     # The few colours of a drawing look the same.
-    sure = SIGNS.guessed if features.flat_share > SIGNS.drawn else 0.9
+    sure = SIGNS.guessed if features.flat_share > SIGNS.drawn or features.steepest_slope > SIGNS.strokes else 0.9
     banded = [Sign("banding", sure, "the levels between are empty")] if features.level_use < SIGNS.few_levels else []
     found = banded or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
     if not found:
@@ -95,15 +95,10 @@ def _specks(features: ImageFeatures) -> list[Sign]:
     spread = 127 * features.impulse_fraction**0.5
     noise = max([features.noise_sigma, *(cell[0] for _, cell in features.grained_cells)])
     # Specks that came after a JPEG coder would have wiped its trace, and it would have smeared those from before.
-    if features.jpeg_evidence >= SIGNS.jpeg_evidence or features.impulse_fraction < 0.001:
+    coded = features.jpeg_evidence >= SIGNS.jpeg_evidence
+    if coded or features.impulse_fraction < 0.001 or spread < SIGNS.specks_over_noise * noise:
         return []
-    # White dots alone, as on a scan, stand out from their neighbours more than any star does.
-    if features.impulse_surroundings > (SIGNS.lone if features.impulse_balance <= SIGNS.two_sided else SIGNS.announced):
-        return []
-    if not features.impulse_evenness > SIGNS.even or spread < SIGNS.specks_over_noise * noise:
-        return []
-    why = f"as dense in calm areas as elsewhere ({features.impulse_evenness:.2f})"
-    return [Sign("impulse noise", 0.95 if features.impulse_fraction > 0.004 else 0.75, why)]
+    return [Sign("impulse noise", 0.95 if features.impulse_fraction > 0.004 else 0.75, "as dense where it is calm")]
 
 
 def noise_signs(features: ImageFeatures) -> list[Sign]:
@@ -184,12 +179,14 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
     found: list[Sign] = []
     # White paper clips all three channels; too much light clips one or two first where the scene has colour.
     bright = features.mean_luma > 110 and features.bright_point >= 253 and features.clipped_fraction > SIGNS.clipped
-    if clean and bright and features.partly_clipped_fraction > 0.04 and features.flat_share < SIGNS.drawn:
-        confidence = min(0.8, 0.4 + features.clipped_fraction)
+    paper = features.neutral_share > SIGNS.coloured and features.steepest_slope > SIGNS.left
+    coloured = features.partly_clipped_fraction > 0.04 and not paper
+    if clean and bright and coloured and features.flat_share < SIGNS.drawn:
+        most = SIGNS.guessed if features.flat_share > SIGNS.plain or features.steepest_slope > SIGNS.strokes else 0.8
         why = "coloured areas are clipped in some channels, unlike white paper"
-        found.append(Sign("overexposure", confidence, why))
+        found.append(Sign("overexposure", min(most, 0.4 + features.clipped_fraction), why))
     if features.dark_point > SIGNS.white_out:
-        return [Sign("overexposure", 0.8, "nothing but white is left")]
+        return [Sign("overexposure", 0.8, "nothing but white is left")] if features.steepest_slope < SIGNS.left else []
     if features.bright_point < 140 and features.dark_point < 20:
         confidence = min(0.8, 0.45 + 0.006 * (110 - features.bright_point))
         found.append(Sign("underexposure", max(0.35, confidence), "even the highlights are dark"))
@@ -197,11 +194,10 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
         confidence = min(0.85, 0.5 + 0.008 * (80 - features.contrast_range))
         found.append(Sign("low contrast", max(0.35, confidence), "neither dark nor bright parts"))
     if features.cast > SIGNS.tinted:
-        apart = features.cast / max(features.chroma_spread, 1)
-        if apart > SIGNS.compact and features.neutral_share < SIGNS.greyless:
-            # A red door does the same: below a strong tint it stays a guess.
-            confidence = max(0.5, min(0.75, 0.45 + 0.015 * (features.cast - SIGNS.strong_tint)))
-            why = f"all colours have moved together, and only {features.neutral_share:.0%} is grey"
+        compact = features.cast > SIGNS.compact * max(features.chroma_spread, 1)
+        if compact and features.neutral_share < SIGNS.greyless:
+            # A leaf, a sunset and a stage do the same, however strong the tint: it stays a guess.
+            confidence, why = 0.5, f"all colours have moved together, and only {features.neutral_share:.0%} is grey"
         else:
             confidence, why = 0.4, "a scene of strong colours, or coloured light, looks the same"
         found.append(Sign("color cast", confidence, why))

@@ -128,16 +128,24 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
     if pair.detail_gain > CAUSES.sharpened and pair.filter_share > CAUSES.sharpen_share:
         confidence = min(0.97, 0.7 + 0.3 * pair.filter_share)
         return [Sign("oversharpening", confidence, _filter_words(pair), rest)]
-    if pair.jpeg_evidence >= SIGNS.jpeg_evidence and pair.jpeg_quality < min(95.0, pair.reference_jpeg_quality - 3):
+    setting = pair.jpeg_quality
+    # A quantiser leaves half a step at most: what is more was there before the file was written.
+    most = CAUSES.coder_most * (50 / setting if setting < 50 else 2 - setting / 50)
+    coded = pair.jpeg_evidence >= SIGNS.jpeg_evidence and setting < min(95.0, pair.reference_jpeg_quality - 3)
+    if coded and pair.coder_error < most:
         return _jpeg(pair)
     if pair.filter_share > CAUSES.blur_share:
         return [_blur(pair, 0.7 + 2 * (pair.filter_share - CAUSES.blur_share))]
+    if pair.level_use_ratio < CAUSES.few_levels:
+        return [Sign("banding", 0.9, "the levels between are empty, as neither noise nor a coder leaves them", rest)]
     noisy = pair.residual_flatness > CAUSES.noise_flatness
     if pair.filter_share < (CAUSES.noise_filter_share if noisy else CAUSES.no_filter_share):
-        return [_noise(pair, 0.97)]
+        return [_noise(pair, 0.97)] if pair.residual_kurtosis < CAUSES.sparse else []
     unfiltered = max(1e-9, 1 - pair.filter_share)
     if grained or (pair.residual_flatness > 0.3 and pair.residual_flatness / unfiltered > CAUSES.even_rest):
         return [_blur(pair, 0.7), _noise(pair, 0.75)]
+    if pair.detail_ratio**2 - pair.detail_gain > CAUSES.foreign_detail:
+        return []
     confidence = 0.9 - 0.6 * max(0.0, pair.residual_flatness - 0.3) - 2 * max(0.0, pair.filter_share - 0.78)
     why = (
         f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"

@@ -215,7 +215,8 @@ def blank_lines(rgb: Rgb, reference: Rgb | None) -> str | None:
 
 def _unless_edited(whole: Detection, rgb: Rgb, reference: Rgb) -> Detection:
     """Without a cause where detail stayed as it was nearly everywhere; specks alone leave most cells as they were."""
-    if not whole.findings or whole.findings[0].type == "impulse noise" or min(rgb.shape[:2]) < PARTS.cell:
+    specks = whole.findings and whole.findings[0].type == "impulse noise"
+    if specks or not (whole.findings or whole.abstained) or min(rgb.shape[:2]) < PARTS.cell:
         return whole
     error, detail = _cells(rgb, reference, int(PARTS.cell) * -(-max(rgb.shape[:2]) // LONG_SIDE))
     same = error[detail >= PARTS.telling] < PARTS.changed

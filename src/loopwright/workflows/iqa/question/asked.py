@@ -46,7 +46,7 @@ class Term(BaseModel):
     def lacks(self) -> bool:
         """Whether the word says that there is too little of something: of light, of contrast, of colour."""
         little = self.name in ("underexposure", "low contrast")
-        return little or self.word.startswith(("pal", "dull", "mut", "desat", "blass"))
+        return little or self.word.startswith(("pal", "dull", "mut", "desat", "fad", "blass"))
 
 
 class Question(BaseModel):

@@ -78,7 +78,9 @@ class _Reader:
         self.begins = first_sections(clause)
         offers = re.search(r"\b(?:or|oder|ou|o)\b", clause) and not CONFIRMED.search(clause)
         self.joined: Literal["and", "or"] = "or" if offers else "and"
-        self.which = bool(re.search(rf"\b(?:{_WHICH})\b", clause))
+        # German "was" asks for a thing, English "was" for yes or no.
+        asking = re.sub(r"\bwas\b", "", clause) if "yes_no" in self.begins else clause
+        self.which = bool(re.search(rf"\b(?:{_WHICH})\b", asking))
         told = "yes_no" in self.begins or bool(_TAG.search(clause)) or re.search(r"\b(?:whether|ob)\b", text)
         shown = re.match(r"\W*(?:what|was|que|qu'est|qué|cosa)\b.*\b(?:in|on|auf|dans|sur|en|nell)\b", clause)
         self.plain = about_image(clause) and not shown

@@ -9,6 +9,7 @@ from loopwright.workflows.iqa.question.vocabulary import CONFIRMED, Span, all_kn
 _FREE = re.compile(
     r"\b(?:free (?:of|from)|frei von|(without|ohne|sans|sin|senza)) ((?:(?!but |aber |mais |pero )\w+ )*)$"
 )
+_WHOLLY = re.compile(r"\b(?:(?:perfect|complet|absolut|total|entire)\w*|100 ?%|völlig|vollkommen) $")
 _NOT = re.compile(r"(?<!\bor )(?:\b(?:not?(?! only)|kein\w*|nicht)|n't) (?:\w+ ){0,2}$")
 _DENIED = re.compile(rf"\b(?<!is )(?<!was )(?:that|dass)\b[^,;:?]{{0,80}}{_NOT.pattern}")
 
@@ -24,10 +25,11 @@ def term_of(span: Span, text: str) -> Term:
     # "Without a reference", "taken without flash": it lacks something else.
     free = said is not None and (not said[1] or (all_known(said[2]) and not spans_of("reference", said[2])))
     free = free or span.text.endswith(("less", "frei", " free")) or text[span.end :].startswith((" free", " frei"))
+    wholly = absent and _WHOLLY.search(text[: span.start]) is not None
     # "Can you confirm that it has no noise?"
     confirmed = CONFIRMED.search(text) and _NOT.search(text[: span.start])
     absent = (absent or free) is not bool(confirmed or _DENIED.search(text[: span.start]))
-    return Term(name=name, absent=absent, word=span.text, free=free)
+    return Term(name=name, absent=absent, word=span.text, free=free or wholly)
 
 
 def set_aside(text: str) -> list[Span]:

@@ -108,7 +108,7 @@ class ReportRow:
     def stated(self) -> list[DistortionFinding]:
         """What was analysed, the absent too, without guesses, in all regions; the strongest first."""
         analysed = [item for items in self.evidence.distortion_analysis.values() for item in items]
-        known = (item for item in analysed if item.severity is Severity.NONE or is_sure(item))
+        known = (item for item in analysed if (item.severity is Severity.NONE and item.confidence) or is_sure(item))
         return sorted(known, key=lambda item: (item.severity, item.confidence), reverse=True)
 
     @property

@@ -85,11 +85,7 @@ def _camera(file: Image.Image) -> dict[str, Any]:
     place = exif.get_ifd(ExifTags.IFD.GPSInfo)
     ways = ((GPS.GPSLatitude, GPS.GPSLatitudeRef), (GPS.GPSLongitude, GPS.GPSLongitudeRef))
     if all(value in place for value, _ in ways):
-        told = (f"{_degrees(place[value]):.4f} {place.get(side, '')}".strip() for value, side in ways)
+        degrees = {value: sum(float(part) / 60**n for n, part in enumerate(place[value])) for value, _ in ways}
+        told = (f"{degrees[value]:.4f} {place.get(side, '')}".strip() for value, side in ways)
         found["place"] = ", ".join(told)
     return found
-
-
-def _degrees(parts: Any) -> float:
-    degrees, minutes, seconds = (float(part) for part in parts)
-    return degrees + minutes / 60 + seconds / 3600

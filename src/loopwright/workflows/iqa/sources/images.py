@@ -126,29 +126,18 @@ class LoadedImage:
         first, last = max(0, left), min(self.width, left + width)
         upper, lower = max(0, top), min(self.height, top + height)
         if last - first < MIN_SIDE or lower - upper < MIN_SIDE:
-            raise ImageError(self._unusable(box, max(0, last - first), max(0, lower - upper)))
+            wide, high = min(max(width, MIN_SIDE), self.width), min(max(height, MIN_SIDE), self.height)
+            near = (min(max(0, left), self.width - wide), min(max(0, top), self.height - high), wide, high)
+            raise ImageError(
+                f"too little of region {left},{top},{width},{height} lies in the image, which is {self.width} x "
+                f"{self.height} pixels; give at least {MIN_SIDE} a side, for example {','.join(map(str, near))}"
+            )
         return first, upper, last - first, lower - upper
 
     def crop(self, box: Box) -> Self:
         """What is `inside` a box, with the same path and notes; the pixels are shared, not copied."""
         left, top, width, height = self.inside(box)
         return dataclasses.replace(self, rgb=self.rgb[top : top + height, left : left + width])
-
-    def _unusable(self, box: Box, columns: int, rows: int) -> str:
-        """What is wrong with a box of which too little lies in the image, and one that would do."""
-        left, top, width, height = box
-        given = f"region {left},{top},{width},{height} (left, top, width, height)"
-        size = f"the image, which is {self.width} x {self.height} pixels"
-        if width < MIN_SIDE or height < MIN_SIDE:
-            lacking = f"{given} is too small to judge in {size}"
-        elif columns and rows:
-            lacking = f"{given} leaves {size}: only {columns} x {rows} pixels of it lie inside"
-        else:
-            lacking = f"{given} lies outside of {size}"
-        wide, high = min(max(width, MIN_SIDE), self.width), min(max(height, MIN_SIDE), self.height)
-        near = (min(max(0, left), self.width - wide), min(max(0, top), self.height - high), wide, high)
-        example = ",".join(map(str, near))
-        return f"{lacking}. Give at least {MIN_SIDE} pixels a side inside the image, for example {example}"
 
 
 def load_image(path: str | os.PathLike[str], *, max_pixels: int = MAX_PIXELS) -> LoadedImage:

@@ -75,15 +75,7 @@ class ImageFeatures:
     colour_noise: float
     """Blotches of colour in the calmest areas, grey levels."""
     impulse_fraction: float
-    """Share of samples that are isolated black or white specks, 0..1."""
-    impulse_balance: float
-    """The rarer of black and white specks over all specks: 0 (only stars, or only dust) to 0.5."""
-    impulse_evenness: float
-    """Density of specks in the calm half of the image over that in all of it: near 1 for noise, near 0 for texture."""
-    impulse_surroundings: float
-    """Median over the specks of how far their farthest neighbour is from the local median, over how far they are
-    themselves: below 0.6 for impulses, which nothing announces, near 1 for the tips of strokes and of texture; 0
-    without specks."""
+    """Share of samples that are isolated black or white specks, 0..1; 0 where they are those of texture or strokes."""
     jpeg_quality: float
     """Quality setting of the JPEG coder that the quantised DCT coefficients point to, 1..100; 100 if none is seen."""
     jpeg_evidence: float

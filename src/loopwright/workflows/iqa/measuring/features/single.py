@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from loopwright.workflows.iqa.measuring.features.coding import flat_share, jpeg_trace, least_level_use, pixel_size
 from loopwright.workflows.iqa.measuring.features.edges import find_edges, motion, motion_length, slopes, tile_sharpness
 from loopwright.workflows.iqa.measuring.features.grain import (
+    ANNOUNCED,
+    EVEN,
     colour_noise,
     detail_gap,
     evenness,
@@ -38,9 +40,9 @@ def measure(rgb: Rgb) -> ImageFeatures:
 
     black, white, median = specks(close)
     speck = black | white
-    black_share, white_share = (np.count_nonzero(mask) / mask.size for mask in (black, white))
     grain, cells = noise([channel.astype(np.float32) for channel in cv2.split(_without(speck, close, median))])
     fine = fine_detail(close_luma)
+    strays = surroundings(speck, close, median) <= ANNOUNCED and evenness(black, white, close_luma) > EVEN
     jpeg_quality, jpeg_evidence = jpeg_trace(close_luma)
     slope = slopes(whole_luma)
     close_slope = slope if close_luma is whole_luma else slopes(close_luma)
@@ -60,10 +62,7 @@ def measure(rgb: Rgb) -> ImageFeatures:
         noise_likeness=grain.likeness,
         noise_cells=cells,
         colour_noise=colour_noise(close),
-        impulse_fraction=black_share + white_share,
-        impulse_balance=min(black_share, white_share) / max(black_share + white_share, 1e-12),
-        impulse_evenness=evenness(speck, close_luma),
-        impulse_surroundings=surroundings(speck, close, median),
+        impulse_fraction=np.count_nonzero(speck) / speck.size if strays else 0.0,
         jpeg_quality=jpeg_quality,
         jpeg_evidence=jpeg_evidence,
         fine_detail_gap=detail_gap(close_luma, fine, close_slope.size),
