@@ -67,9 +67,7 @@ def load_graphs(target: str, allow_empty: bool = False) -> dict[str, Any]:
         module = _tried(partial(importlib.import_module, place), f"cannot import {place}")
     if name:
         if not hasattr(module, name):
-            makers = {key: value for key, value in vars(module).items() if isfunction(value)}
-            made = {key for key, value in makers.items() if "Graph" in str(value.__annotations__.get("return"))}
-            names = [key for key, value in vars(module).items() if _is_graph(value) or key in made]
+            names = [key for key, value in vars(module).items() if _is_graph(value) or _makes_one(value)]
             raise GraphError(f"{place}: {unknown_name_message('graph', name, names)}")
         return {target: _made(getattr(module, name), target)}
     found = _finished({f"{place}:{key}": value for key, value in vars(module).items() if _is_graph(value)})
@@ -91,6 +89,10 @@ def _finished(graphs: dict[str, Any]) -> dict[str, Any]:
 
 def _is_graph(value: Any) -> bool:
     return isinstance(value, StateGraph | CompiledStateGraph)
+
+
+def _makes_one(value: Any) -> bool:
+    return isfunction(value) and "Graph" in str(value.__annotations__.get("return"))
 
 
 def _made(value: Any, target: str) -> Any:

@@ -166,9 +166,8 @@ def workflow_report(store: RunStore, workflow: str) -> LoopReport:
 
 def _row(name: str, runs: Sequence[RunRecord], gain: LoopGain | None) -> LoopRow:
     # A run that was never asked for a pass may say nothing of the loop.
-    unsaid = (LoopPasses(loop=name, passes=run.passes.get(name, 0), limit=None) for run in runs)
-    every = zip(runs, unsaid, strict=True)
-    loops = [next(loop for loop in (*run.loops, default) if loop.loop == name) for run, default in every]
+    told = ((run, [loop for loop in run.loops if loop.loop == name]) for run in runs)
+    loops = [its[0] if its else LoopPasses(loop=name, passes=run.passes.get(name, 0), limit=None) for run, its in told]
     ends: list[Ended] = [
         loop.refused or ("failed" if run.status == "failed" else "by_itself")
         for run, loop in zip(runs, loops, strict=True)
