@@ -37,13 +37,10 @@ g.add_edge(START, "work")
 g.add_edge("work", "check")
 """
 
-AGAIN = (
-    THREE
-    + """
+AGAIN = f"""{THREE}
 from loopwright import Loop, bounded
 g.add_conditional_edges("check", lambda s: s["n"], ["work", "other"])
 """
-)
 """A graph that goes round, and what bounds it."""
 
 FILES = {
@@ -263,8 +260,9 @@ def test_what_cannot_be_read_is_named_with_its_line(case: str, tmp_path: Path) -
 @pytest.mark.parametrize("returned", ["g", "g.compile()"])
 def test_a_builder_whose_nodes_nobody_knows_is_not_taken_for_empty(returned: str, tmp_path: Path) -> None:
     added = "g = StateGraph(State)\n    for each in flow: g.add_node(each, work)"
-    (graph,) = checked(tmp_path, f"def build(flow):\n    {added}\n    return {returned}\n").values()
-    assert graph.verdict == "not read"
+    for more, rules in (("", []), ("    g.add_edge('x', 'x')\n", ["unbounded-cycle"])):  # beside which others may be
+        (graph,) = checked(tmp_path, f"def build(flow):\n    {added}\n{more}    return {returned}\n").values()
+        assert [finding.rule for finding in graph.findings] == [*rules, "graph-not-read"]
 
 
 def test_a_graph_of_another_package_is_not_read(tmp_path: Path) -> None:
@@ -295,9 +293,8 @@ def test_a_factory_is_checked_where_its_graph_is_bounded(use: str, tmp_path: Pat
 
 def test_an_empty_builder_is_told_where_it_is_filled(tmp_path: Path) -> None:
     (tmp_path / "common.py").write_text(HEAD + "def new(): return StateGraph(State)\n")
-    (tmp_path / "main.py").write_text(
-        HEAD + "from common import new\ng = new()\ng.add_node(work)\ng.add_edge(START, 'work')\napp = g.compile()\n"
-    )
+    filled = "from common import new\ng = new()\ng.add_node(work)\ng.add_edge(START, 'work')\napp = g.compile()\n"
+    (tmp_path / "main.py").write_text(HEAD + filled)
     checker = Checker([tmp_path])
     verdicts = [[graph.verdict for graph in checker.check(tmp_path / f"{name}.py")] for name in ("common", "main")]
     assert verdicts == [[], ["bounded"]]
@@ -326,16 +323,12 @@ def test_a_builder_that_is_compiled_plainly_beside_bounded_is_a_finding(
 def test_loops_that_leave_a_cycle_or_do_not_fit_are_told(tmp_path: Path) -> None:
     text = AGAIN.replace('"other"]', '"other", "check"]')
     text += 'app = bounded(g, [Loop(name="x", target={!r}, sources=({!r},), limit=2, exhausted={!r})])\n'
-    verdicts = [
-        checked(tmp_path, text.format(*case))["app"]
-        for case in [("work", "check", "__end__"), ("other", "work", "__end__"), ("check", "check", "check")]
-    ]
-    assert [graph.verdict for graph in verdicts] == ["unbounded", "not read", "unbounded"]
-    first, misfit, back = verdicts
+    cases = [("work", "check", "__end__"), ("other", "work", "__end__"), ("check", "check", "check")]
+    first, misfit, back = graphs = [checked(tmp_path, text.format(*case))["app"] for case in cases]
+    assert [graph.verdict for graph in graphs] == ["unbounded", "not read", "unbounded"]
     assert [finding.cycle for finding in first.findings] == [("check",)]
-    assert [finding.suggestion for finding in back.findings if "exhausted" in (finding.suggestion or "")] == [
-        "exhausted='__end__'  # of the Loop 'x', whose own route leads back into it"
-    ]
+    (told,) = (each.suggestion for each in back.findings if "exhausted" in (each.suggestion or ""))
+    assert told == "exhausted='__end__'  # of the Loop 'x', whose own route leads back into it"
     assert "there is no edge work -> other" in misfit.findings[0].message
 
 

@@ -142,7 +142,8 @@ def _known_middleware(given: Any) -> list[tuple[str, Any]] | None:
             case Made(of=of) if of.startswith(_PACKAGES) and (last := of.rpartition(".")[2]) in _QUIET | _WITH_TOOLS:
                 found.append((last, {**item.options, **({"**": UNKNOWN} if item.given else {})}))
             case InstanceValue(of=ClassValue() as of):
-                found.append((_own_class(of), {}))
+                kind = _own_class(of)
+                found.append(("TodoListMiddleware" if kind != UNREAD and "tools" in item.names else kind, {}))
             case FunctionValue() if any(_HOOK.fullmatch(str(getattr(made, "of", made))) for made in item.decorators):
                 found.append((_own_middleware(item.node), {}))
             case _:
@@ -165,7 +166,7 @@ def _own_class(of: ClassValue) -> str:
 def _own_middleware(node: ast.AST) -> str:
     """What a middleware of the project's own is like: `UNREAD` if it may jump, else one that brings tools, or none."""
     said = {getattr(inner, "id", getattr(inner, "attr", getattr(inner, "arg", ""))) for inner in ast.walk(node)}
-    if said & {"can_jump_to", "Command", "hook_config", "ExtendedModelResponse"}:
+    if said & {"can_jump_to", "__can_jump_to__", "Command", "hook_config", "ExtendedModelResponse"}:
         return UNREAD
     own = {getattr(inner, "name", "") for inner in ast.walk(node)}
     return "TodoListMiddleware" if (said | own) & {"tools", "wrap_tool_call", "awrap_tool_call"} else "PIIMiddleware"

@@ -5,17 +5,20 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any, cast
 
 from loopwright.check.agents import bounded, make, maker_of
 from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, place_of
-from loopwright.check.expressions import bind, builtin, evaluate, fill, iterated, of_text
+from loopwright.check.expressions import builtin, evaluate, fill, iterated, of_text
 from loopwright.check.found import FoundGraph, Place
+from loopwright.check.makers import Makers
 from loopwright.check.project import Project, whole
 from loopwright.check.values import (
+    HOLDING,
     MAKERS,
     MORE,
     Chain,
@@ -48,6 +51,10 @@ from loopwright.errors import GraphError
 DEEPEST = 12
 """Calls of the project's own functions are followed this deep."""
 
+ASIDE, SHORT = 3, 100
+"""Calls of functions that make no graph are followed this deep, from one that does or from outside of functions, and
+deeper until that many expressions were evaluated."""
+
 WORK = 150_000
 """The expressions that are evaluated for one file, calls of its functions included; about half a second."""
 
@@ -63,12 +70,19 @@ _BEGINNING = frozenset({f"__{name}__" for name in ("call", "enter", "exit", "ini
 HARMLESS_CALLS = frozenset({"print", "isinstance", "type", "id", "repr", "str", "len", "verify"})
 """Functions that may be given a builder and do not change it."""
 
+_KNOWN = ("langgraph", "langchain", "loopwright")
+"""Packages that fill no lists which they are given, and run no methods in between."""
+
+_LOGGING = ("logging.", "loguru.", "structlog.")
+"""Packages that only write down what they are given."""
+
 
 class Calls(ABC):
     """The calls of a file that is being read; `loopwright.check.reader.Reader` reads its statements."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.makers = Makers(project)
         self.graphs: list[FoundGraph] = []
         self.called: set[Any] = set()
         """The functions that were called; of methods, with the class of their object, too."""
@@ -79,7 +93,7 @@ class Calls(ABC):
         self.handed = set[ast.AST]()
         """The functions that were handed to what may call them with other arguments."""
         self.classes: dict[ast.AST, ClassValue] = {}
-        self.left = WORK
+        self.left = self._begun = WORK
         self.kept: list[GraphValue] = []
         """Builders that are kept elsewhere than in a name: something unknown may be one of them."""
         self.trail: list[Changed] = []
@@ -126,12 +140,12 @@ class Calls(ABC):
                     frame.names[node.func.value.id] = GraphValue(graph)
             # The owner is evaluated once, or long chains take for ever.
             function = self.attribute(owner, node.func, frame)
-            self._may_build(owner, function, node, node.func.attr, frame)
         else:
             function = evaluate(node.func, frame, self)
         if isinstance(function, Grip) and function.method and function.graphs:
             return self._method(GraphValue(function.graphs[0]), function.method, node, frame)
         given = Arguments(node, frame, self)
+        self._may_build(owner, function, node, given, frame)
         self._unfollowed(function, owner, node, given, frame)
         match function:
             case Symbol():
@@ -158,10 +172,8 @@ class Calls(ABC):
     def _unfollowed(self, function: Any, owner: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
         """Note a call, if nobody follows it, that may run methods of an object: one that it is given, or is of."""
         followed = isinstance(function, ClassValue | InstanceValue) or not getattr(function, "unread", True)
-        # They run nothing of it in between.
-        quiet = ("langgraph", "langchain", "loopwright", "functools.partial", "logging", "loguru", "structlog")
-        logs = getattr(owner, "of", "") in ("logging.getLogger", "structlog.get_logger")
-        if followed or logs or not self.trail or (isinstance(function, Symbol) and function.startswith(quiet)):
+        quiet = isinstance(function, Symbol) and function.startswith((*_KNOWN, "functools.partial", *_LOGGING))
+        if followed or not self.trail or quiet:
             return
         name = getattr(node.func, "id", "")
         variable = name != "" and any(name in scope.names for scope in frame.scopes())
@@ -279,7 +291,7 @@ class Calls(ABC):
         self.operated(*[held] * isinstance(target, ast.Subscript))
         part = member(held, getattr(target, "attr", "")) if isinstance(held, GraphValue) else held
         if isinstance(part, Grip):
-            self._past_methods(part, target, frame, getattr(target, "attr", ""))
+            self._past_methods(part, target, frame, getattr(target, "attr", ""), value)
         elif isinstance(held, list | dict):
             key = evaluate(target.slice, frame, self) if isinstance(target, ast.Subscript) else UNKNOWN
             if isinstance(held, dict) and text_of(key) is not None and not self._branch and value is not held:
@@ -288,14 +300,6 @@ class Calls(ABC):
                 fill(held, value)
         if isinstance(value, GraphValue) and not value.compiled:
             self.kept.append(value)
-
-    def _entered(self, item: ast.withitem, frame: Frame) -> Any:
-        """What a ``with`` is given; what its ``__enter__`` returns gets the name."""
-        value = evaluate(item.context_expr, frame, self)
-        entered = self._special(value, "enter")
-        if item.optional_vars:
-            bind(item.optional_vars, entered, frame, self)
-        return value
 
     def _special(self, value: Any, name: str) -> Any:
         """What a method returns that Python calls by itself."""
@@ -318,16 +322,22 @@ class Calls(ABC):
         else:
             fields = of.fields()  # a dataclass, say
             filled = {} if given.complete and of.is_plain else dict.fromkeys(fields, UNKNOWN)
+            makers = {name: getattr(of.find(name), "options", {}).get("default_factory") for name in fields}
+            filled |= {name: self._inline(by, None) for name, by in makers.items() if isinstance(by, FunctionValue)}
+            named = {name: each.rpartition(".")[2] for name, each in makers.items() if isinstance(each, Symbol)}
+            filled |= {name: builtin(each, [], {}) for name, each in named.items()}
             filled |= zip(fields, given.given if given.complete else (), strict=False)
+            # One of pydantic's models copies the lists and tables that it is given.
+            copies = of.keeps and "BaseModel" in {identifier(base) for each in order for base in each.node.bases}
             for name, value in (filled | given.named).items():
-                made.keep(name, value)
+                made.keep(name, copy(value) if copies and isinstance(value, list | dict) else value)
             held = ((name, made.names.get(name, of.find(name))) for name in fields)
             options = {name: UNKNOWN for name, value in held if is_option(name, value, of.frame)}
             made.opened = made.names | options if options else None
             for hook in ("__post_init__", "__attrs_post_init__", "model_post_init"):
                 if isinstance(method := member(made, hook), FunctionValue):
                     self._inline(method, None)
-            self._unknown(node, given)
+            self._unknown(node, given, keeps=of.keeps)
         kinds = (word.value for each in order for word in each.node.keywords if word.arg == "metaclass")
         if any(identifier(kind) != "ABCMeta" for kind in kinds):
             made.sure.clear()  # it may hand out one that was made before
@@ -367,22 +377,27 @@ class Calls(ABC):
             return _partial(held, given)
         wraps = last in ("RunnableLambda", "partial", "coerce_to_runnable")  # and runs it as it is
         if wraps and isinstance(held, FunctionValue | InstanceValue | GraphValue):
-            return held
+            label = text_of(given.take(None, "name")) if last == "RunnableLambda" else None
+            return replace(held, label=label) if label and isinstance(held, FunctionValue) else held
         return self._made(name, node, given)
 
     def _made(self, name: Symbol, node: ast.Call, given: Arguments) -> Any:
         """What a class or function of a package makes; one of Python's own may hand out what it is given."""
-        if name not in (COMMAND, SEND, "functools.wraps"):
+        if name not in (COMMAND, SEND, "functools.wraps") and not name.startswith(_LOGGING):
             self._unknown(node, given, name)
             own = name.partition(".")[0] in sys.stdlib_module_names
             held = unknown(*map(part_of, given.every)) if own else UNKNOWN
             if held is not UNKNOWN and name not in ("copy.deepcopy", "functools.partial"):
                 return held
+        if name in ("logging.getLogger", "structlog.get_logger"):
+            return Symbol("logging.Logger")
         options = given.named | ({} if given.complete else {"**": UNKNOWN})
         return Made(str.__str__(name), options, tuple(given.given))
 
-    def _unknown(self, node: ast.Call, given: Arguments, package: str = "") -> Any:
-        """Note what a call may change that nobody follows: one of the `package`'s own functions, or any."""
+    def _unknown(self, node: ast.Call, given: Arguments, package: str = "", *, keeps: bool = False) -> Any:
+        """Note what a call may change that nobody follows: of the `package`, if any; not what it only `keeps`."""
+        if not any(isinstance(value, HOLDING) for value in given.every):
+            return UNKNOWN
         name = getattr(node.func, "id", getattr(node.func, "attr", "a function"))
         functions = [value for value in given.every if isinstance(value, FunctionValue)]
         for function in functions:
@@ -393,13 +408,17 @@ class Calls(ABC):
                 self._perhaps(function)
         # They may be given what is handed over beside them.
         fills = any(not shared_in(each.node).isdisjoint(parameters(each.node)) for each in functions)
-        fills = fills and (not package or package.partition(".")[0] in sys.stdlib_module_names)
+        own = package.partition(".")[0] in sys.stdlib_module_names
+        fills = fills and (not package or own)
         named = (package, *(each for each in given.every if isinstance(each, Symbol)))
         fills = fills or any(map(_FILLING.match, named))
-        leaves = package or name in _LOOKING
-        for value in (value for value in given.every if not isinstance(value, FunctionValue)):
-            for held in () if fills or leaves else (value, *getattr(value, "held", ())):
-                if isinstance(held, list | dict) and not (held and isinstance(node.func, ast.Attribute)):
+        leaves = own or package.startswith(_KNOWN) or name in _LOOKING or name in HARMLESS_CALLS
+        asks = package or isinstance(node.func, ast.Attribute)
+        for value in (value for value in given.every if not (keeps or isinstance(value, FunctionValue))):
+            inner = (*getattr(value, "held", ()), *getattr(value, "names", {}).values())
+            plan = isinstance(value, InstanceValue) and value.of.keeps  # which is handed on for its lists
+            for held in () if fills or leaves else (value, *inner):
+                if isinstance(held, list | dict) and (plan or not held or not asks):
                     fill(held)  # it may be there to be filled, also by list.append(a, b)
             if getattr(value, "method", None):  # of a list, that is handed on
                 _fill_in(value)
@@ -480,6 +499,7 @@ class Calls(ABC):
         """
         node = function.node
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
+        deep = deep or self._is_aside(function, given)
         at = [place for place, (each, _) in enumerate(self._following) if each is node]
         # A decorator makes another one of each function that it wraps.
         again = any(self._following[place][1] in (None, function.frame) for place in at)
@@ -513,10 +533,23 @@ class Calls(ABC):
             if me and options and function.name == "__init__":
                 me.opened = its
 
-    def _past_methods(self, changed: Any, node: ast.expr | ast.stmt, frame: Frame, attribute: str | None = "") -> None:
+    def _is_aside(self, function: FunctionValue, given: Arguments | None) -> bool:
+        """Whether a call is too far from what makes a graph, and is handed nothing that does, and no builder."""
+        between = takewhile(lambda each: each[1] and not self.makers.has(each[0], each[1].file), self._following[::-1])
+        deep = len([*between])
+        self._begun = self._begun if deep else self.left
+        if deep < ASIDE or self._begun - self.left <= SHORT:
+            return False
+        handed = [function, *(given.every if given else ())]
+        makers = (each for each in handed if isinstance(each, FunctionValue | ClassValue))
+        return not builders_in(*handed) and not any(self.makers.has(each.node, each.frame.file) for each in makers)
+
+    def _past_methods(
+        self, changed: Any, node: ast.expr | ast.stmt, frame: Frame, attribute: str | None = "", value: Any = UNKNOWN
+    ) -> None:
         """Note what changes builders past their methods, or one of several objects or lists, or an attribute of one.
 
-        `attribute`: empty for items, None for one that is not known.
+        `attribute`: empty for items, None for one that is not known; `value`: what that gets.
         """
         for graph in builders_in(changed):
             place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
@@ -526,13 +559,14 @@ class Calls(ABC):
                 held.sure.difference_update([attribute] if attribute else [*held.sure])
             for each in () if attribute else (held, *getattr(held, "names", {}).values()):
                 if isinstance(each, list | dict):
-                    fill(each)
+                    fill(each, *[value] * (unknown(value) is not UNKNOWN))
 
-    def _may_build(self, owner: Any, function: Any, node: ast.Call, name: str, frame: Frame) -> None:
+    def _may_build(self, owner: Any, function: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
         """Note what a method may change that is not followed: the builders and lists that its owner may be, or hold."""
+        name = getattr(node.func, "attr", "")
         if isinstance(function, FunctionValue) or not changes_builder(name):
             return
-        self._past_methods(owner, node, frame)
+        self._past_methods(owner, node, frame, value=unknown(*given.every))
         if is_unknown(owner) and name in METHODS:
             held = [held for held in self.kept if held.graph.place.file == frame.file]
             # The names of the part that only a direct run reaches are the module's: functions see them.

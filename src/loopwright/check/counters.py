@@ -24,8 +24,8 @@ _Seen: TypeAlias = tuple[tuple[ast.AST, str], ...]
 _STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in which LangGraph itself counts
 
 _CLOCKS = ("time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.datetime.utcnow")
-_COPYING = ("dict", "replace", "_replace", "update", "copy", "model_copy", "evolve")
 _SAYING = frozenset({"critical", "debug", "echo", "error", "exception", "info", "log", "print", "warn", "warning"})
+_COPYING = ("dict", "replace", "_replace", "update", "copy", "model_copy", "evolve")
 
 
 def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) -> tuple[str, str] | None:
@@ -80,13 +80,13 @@ def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) ->
                     named = f"len({key})" if long else key
                     said = f"the counter `{named}` in `{function.name}` may bound it; we do not count on it"
                     return read.setdefault(at, (said, _bound(limit, key, around)))
-    for named, function in (*_asked(given, counted, cycle, deciding), *_deadlines(filled, deciding)):
+    for named, function in (*_asked(given, counted, cycle, asking, decides), *_deadlines(filled, deciding)):
         return read.setdefault(at, (f"the {named} in `{function.name}` may bound it; we do not count on it", "..."))
     return read.setdefault(at, None)
 
 
 def _asked(
-    given: Sequence[Given], counted: Set[str], cycle: Sequence[str], deciding: Iterable[FunctionValue]
+    given: Sequence[Given], counted: Set[str], cycle: Sequence[str], asking: Iterable[FunctionValue], decides: Set[Any]
 ) -> Iterator[tuple[str, FunctionValue]]:
     """What decisions ask beside counters, and what every pass moves the same way: its name, and who asks."""
     written: dict[str, list[Given]] = {key: [each for each in given if each[0] == key] for key, _, _ in given}
@@ -95,20 +95,22 @@ def _asked(
     returned = [part for of in given for value in returned_values(of[2].node) for part in ast.walk(value)]
     cleared = {id(part) for part in returned if getattr(part, "elts", None) == []}
     left = {key: [each for each in of if id(each[1]) not in cleared] for key, of in written.items()}
-    for function in deciding:
+    for function in asking:
         # A router may return a yes or no, for a path map of True and False.
         tests: dict[ast.expr, ast.If | ast.IfExp | None] = {
             value: None for value in returned_values(function.node)
             if isinstance(value, ast.Compare | ast.BoolOp) or isinstance(getattr(value, "op", None), ast.Not)
         }  # fmt: skip
         tests |= {node.test: node for node in every(function.node) if isinstance(node, ast.If | ast.IfExp)}
-        for key, asking in {key: way for test, way in tests.items() for key in _keys(test, function)}.items():
+        for key, asked in {key: way for test, way in tests.items() for key in _keys(test, function)}.items():
+            if function.node not in decides and key not in _STEPS:  # a node may ask LangGraph for its last answer
+                continue
             if key in counted and ways.get(key, {ast.Sub}) == {ast.Sub}:
                 yield f"counter `{key}`", function
             elif (rests := left.get(key)) and all(_is_rest(*each) for each in rests):
                 yield f"counter `len({key})`", function
-            elif asking and key in written and all(_is_raised(*each[1:]) for each in written[key]):
-                yield from [] if _goes_on(asking, cycle) else [(f"flag `{key}`", function)]
+            elif asked and key in written and all(_is_raised(*each[1:]) for each in written[key]):
+                yield from [] if _goes_on(asked, cycle) else [(f"flag `{key}`", function)]
 
 
 def _goes_on(node: ast.If | ast.IfExp, cycle: Sequence[str]) -> bool:
@@ -265,19 +267,16 @@ def _leaves(value: ast.expr, function: FunctionValue) -> set[Any]:
 
 
 def _functions(node: FoundNode, *, tools: bool = True) -> Iterator[FunctionValue]:
-    """What a node runs, in the graphs inside it, too; without what tools do, if these only answer a model."""
+    """What a node runs, in the graphs inside it, too; without `tools` that only answer a model, and end nothing."""
     waiting, seen = [node], set[int]()
     while waiting:
         node = waiting.pop(0)
-        yield from (each for each in node.functions if tools or not node.runs_tools or _may_end(each))
+        for each in node.functions:
+            ends = any(isinstance(part, ast.Raise) for part in every(each.node)) or source.commands_in(each.helper)
+            yield from [each] if tools or not node.runs_tools or ends else []
         if node.graph and id(node.graph) not in seen:
             seen.add(id(node.graph))
             waiting += node.graph.nodes.values()
-
-
-def _may_end(tool: FunctionValue) -> bool:
-    """Whether a tool does more than to answer: it raises, or returns a Command."""
-    return any(isinstance(node, ast.Raise) for node in every(tool.node)) or bool(source.commands_in(tool.helper))
 
 
 def with_helpers(functions: Iterable[FunctionValue], read: dict[Any, Any], deep: int = 3) -> list[FunctionValue]:
@@ -541,7 +540,8 @@ def _is_count(key: str, value: ast.expr, function: FunctionValue) -> bool:
             return _is_count(key, step, function)
         case _:
             sums = [each for each, *_ in _followed(value, function) if isinstance(each, ast.BinOp)]
-            keys = {key, getattr(value, "id", key)}  # a variable may be around the function, and count itself
+            # A variable may be around the function, and count itself.
+            keys = {key, getattr(value, "id", key) if _is_outside(value, function) else key}
             if isinstance(value, ast.Call):  # of a helper that adds a number
                 return any(isinstance(each.op, ast.Add | ast.Sub) and _number(each.right) for each in sums)
             return any(not keys.isdisjoint(_keys(each, function)) for each in sums)

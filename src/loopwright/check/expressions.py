@@ -106,7 +106,7 @@ def _combined(node: ast.expr | None, frame: Frame, call: Calls) -> Any:
         case ast.BoolOp(op=op, values=parts):
             others = (call.aside(partial(evaluate, part, frame, call)) for part in parts[1:])
             values = [evaluate(parts[0], frame, call), *others]
-            if all(map(_is_constant, values[:-1])):
+            if all(_is_constant(value) or iterated(value) is not None for value in values[:-1]):
                 return next((value for value in values[:-1] if bool(value) is isinstance(op, ast.Or)), values[-1])
             return unknown(*values)
         case None:

@@ -1,8 +1,6 @@
 """The graphs of a file, each with its name, its verdict and what is wrong with it."""
 
 import ast
-import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +15,6 @@ from loopwright.check.project import Project, whole
 from loopwright.check.proving import CALLED_AGAIN, Finding, Verdict, prove, rings
 from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import (
-    MAKERS,
     ClassValue,
     Frame,
     FunctionValue,
@@ -30,19 +27,8 @@ from loopwright.engine.proof.source import UNKNOWN
 from loopwright.engine.proof.syntax import bindings, bound_once, every, reassigned_inside
 from loopwright.errors import GraphError
 
-_BUILDING = re.compile(
-    rf"\b({'|'.join(MAKERS)}|bounded|entrypoint|create_\w*(agent|graph|supervisor|swarm|codeact|executor)"
-    r"|add_(node|edge|conditional_edges|sequence)|set_(entry|finish)_point|(?<!re\.)compile)\b"
-)
-"""What a line says that may make a graph; functions without such a line, or a call of one with it, are not followed."""
-
 EXACTLY = ". --import reads it exactly"
 """What to do about a graph that is not read, if an import of its file makes it."""
-
-_CALLED = r"\b({})[(.]|\b(self|cls|super\(\))({})\b|\b(cls|__class__|type\(\w+\))\(|\breplace\(self\b"
-"""What a line says that calls a function or class, a method of its own object, or makes another object of its class."""
-
-_NAMED, _RENAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), re.compile(r"\b(\w+) as (\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +67,6 @@ class Checker:
         self._instances: dict[ast.AST, InstanceValue] = {}
         self._done = set[Path]()
         self.check = cache(self._check)
-        self._building: dict[Path, tuple[list[int], set[str]]] = {}
 
     def _check(self, path: Path) -> list[CheckedGraph]:
         """Find and prove a file's graphs, as `Reader.module` reads it, but for silenced findings; kept, as `check`."""
@@ -90,14 +75,14 @@ class Checker:
             if self.project.imports(other := self.project.unread.pop(0)):
                 with suppress(Exception):  # it is reported where it is checked itself
                     self.reader.module(other)
-        if not self._builders(path)[0] and not self.project.imports(path):
+        if not self.reader.makers.has(source.tree, path) and not self.project.imports(path):
             return []
         frame = self.reader.module(path)
         self.reader.left = WORK
         read: list[tuple[ast.AST, str, FoundGraph]] = [(source.tree, *each) for each in self._named(frame, "", None)]
         self._instances.clear()
         for node, around in functions_in(source.tree, frame):
-            if self._builds(node, path) and (node not in self.reader.called or node in self.reader.handed):
+            if self.reader.makers.has(node, path) and (node not in self.reader.called or node in self.reader.handed):
                 read += ((node, *each) for each in self._read(node, around, frame))
         for node in [each for each in every(source.tree) if each in self.reader.classes]:
             read += ((node, *each) for each in self._inherited(self.reader.classes[node]))
@@ -124,10 +109,10 @@ class Checker:
         """Read what was called and has options once more, with anything for them, as far as the work of a file goes."""
         calls = self.reader.opened
         while due := [each for each in calls.values() if each and whole(each[0].frame.file) in self._done]:
-            due.sort(key=lambda each: not self._builds(each[0].node, each[0].frame.file))
+            due.sort(key=lambda each: not self.reader.makers.has(each[0].node, each[0].frame.file))
             for function, its, me in due:
                 calls[function.node], makers = None, (function, *(me.of.order() if me else ()))
-                builds = any(self._builds(each.node, each.frame.file) for each in makers)
+                builds = any(self.reader.makers.has(each.node, each.frame.file) for each in makers)
                 made = list[tuple[str, FoundGraph]]()
                 for way in _ways(function, its) if builds else ():
                     with suppress(GraphError):
@@ -141,36 +126,6 @@ class Checker:
                     if graph not in inside and graph.site not in (bounded if graph.compiled_as is None else elsewhere):
                         yield name, graph, function.frame.file
 
-    def _builders(self, path: Path) -> tuple[list[int], set[str]]:
-        """The lines of a file that may make a graph, or call what has such lines, and its names for that."""
-        if path not in self._building:
-            lines, names = self._building[path] = list[int](), set[str]()
-            with suppress(GraphError):
-                source = self.project.open(path)
-                texts = [*enumerate(source.text.split("\n"), 1)]
-                lines += (number for number, line in texts if _BUILDING.search(line))
-                held = {name for other in self.project.imports(path) for name in self._builders(other)[1]}
-                names |= {name for name in held if name in source.text or "import *" in source.text}
-                renamed = _RENAMED.findall(source.text)
-                names |= {alias for name, alias in renamed if name in names or _BUILDING.fullmatch(name)}
-                inner = (node for of in every(source.tree) if isinstance(of, ast.ClassDef) for node in of.body)
-                methods = [(f".{node.name}", node) for node in inner if isinstance(node, _NAMED[:2])]
-                own = [(node.name, node) for node in source.tree.body if isinstance(node, _NAMED)]
-                own += (each for each in methods if each[0][:3] != ".__")
-                while True:  # what calls them makes a graph, and what calls that
-                    names |= (fresh := {name for name, node in own if self._builds(node, path)} - names)
-                    several = [[name for name in names if (name[0] == ".") == dotted] or ["(?!)"] for dotted in (0, 1)]
-                    called = re.compile(_CALLED.format(*map("|".join, several))) if names else _BUILDING
-                    lines[:] = (number for number, line in texts if _BUILDING.search(line) or called.search(line))
-                    if not fresh:
-                        break
-        return self._building[path]
-
-    def _builds(self, node: Any, path: Path) -> bool:
-        """Whether a function or class has a line that may make a graph."""
-        lines = self._builders(path)[0]
-        return bisect_left(lines, node.lineno) != bisect_right(lines, node.end_lineno)
-
     def _inherited(self, of: ClassValue) -> Iterator[tuple[str, FoundGraph]]:
         """Read the methods that a class has of its bases, where it changes something that they may use."""
         bases = [base for base in of.order() if base.node is not of.node]
@@ -178,7 +133,7 @@ class Checker:
         for name, method in held.items() if not held.keys().isdisjoint(of.members) else ():
             own = name in (*of.members, "__init__") or not isinstance(method, FunctionValue)
             told = own or (of.node, method.node) in self.reader.called
-            if not told and self._builds(method.node, (around := method.frame).file):
+            if not told and self.reader.makers.has(method.node, (around := method.frame).file):
                 yield from self._shared(of, method.node)
                 scope = Frame(around.node, around.file, of.frame.name, around.parent)
                 yield from self._root(method.node, scope, self._instances[of.node])

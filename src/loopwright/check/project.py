@@ -169,7 +169,8 @@ class Project:
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
         self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
-        self._mentioning, self._names_at, self.changers = cache(self._mention), cache(_names_at), cache(self._changers)
+        self._mentioning, self._names_at = cache(self._mention), cache(_names_at)
+        self.changes, self.changers = cache(self._changes), cache(self._changers)
         self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
         self.jumps = self.jumps_out = False
         """Whether a file may make a Command with a goto, or one for the graph around, of those that are open by now."""
@@ -191,14 +192,15 @@ class Project:
             self.jumps_out = self.jumps_out or ("Command" in file.text and bool(jumping_out(file.tree)))
             self.resets = self.resets or bool(_COUNTS.search(file.text))
             self.unread.append(opened)
+            self.changes.cache_clear()
             self.changers.cache_clear()
             waiting += self.imports(opened)  # what its functions import when they run may make Commands, too
         if isinstance(found := self._files[whole(path)], GraphError):
             raise found
         return found
 
-    def changes(self, name: str, mentioned: str) -> frozenset[str]:
-        """What `changes_in` says of a name, of all files together that mention another."""
+    def _changes(self, name: str, mentioned: str) -> frozenset[str]:
+        """What `changes_in` says of a name, of all files together that mention another; kept, as `changes`."""
         return changes_of(name, mentioned, self._mentioning(mentioned, len(self._files)))
 
     def _changers(self, name: str, mentioned: str) -> frozenset[tuple[ast.AST, str]]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from loopwright.check.counters import counter_of, key_of, with_helpers
 from loopwright.check.found import END, START, FoundGraph, FoundLoop, Place
-from loopwright.check.values import FunctionValue, GraphValue, held_in
+from loopwright.check.values import ClassValue, FunctionValue, GraphValue, held_in
 from loopwright.engine.proof.choice import Choice, choose, cycles_of, loop_name, loop_text
 from loopwright.engine.proof.graph import AS_DECLARED, Edge, Topology, reached, refusal_of
 from loopwright.engine.proof.source import UNKNOWN, returned_words
@@ -69,6 +69,8 @@ class Proof:
     """What could not be read; then nothing is proven."""
     unread: tuple[Finding, ...] = ()
     """What may lead anywhere; without a cycle that is known, nothing is proven then."""
+    missed: bool = False
+    """Whether it has nodes or ways that were not read, which come first among these."""
     assumptions: tuple[str, ...] = ()
     """What the proof rests on."""
     notes: tuple[str, ...] = ()
@@ -82,7 +84,8 @@ class Proof:
         cycles = tuple(cycle for cycle in self.cycles if cycle.cycle[0].partition("/")[0] not in lost)
         if cycles:
             hoped = all(cycle.rule == "unproven-cycle" for cycle in cycles)
-            return "not proven" if hoped else "unbounded", (*cycles, *lost.values())
+            more = self.unread[:1] if hoped or self.missed else ()  # there may be others
+            return "not proven" if hoped else "unbounded", (*cycles, *lost.values(), *more)
         if lost:
             return "unreachable", tuple(lost.values())
         return ("not read" if self.unread else "bounded"), self.unread[:1]
@@ -137,17 +140,21 @@ def _proven(graph: FoundGraph, proven: dict[FoundGraph, Proof], read: dict[Any, 
     running += [(route.place, route.source, route.functions) for route in base.routes]
     for place, name, functions in () if cycles else running:  # a cycle tells enough
         called, again = _called(functions, around, read)
-        rests_on += [f"{name} calls {len(called)} {UNCOUNTED}"] if called else []
+        calls = f"{name} calls {len(called)} graph(s) inside; their steps and passes are not counted here"
+        rests_on += [calls] if called else []
         unread += [_not_read(place, f"what runs at {name!r} {CALLED_AGAIN}")] if again else []
     if graph.origin:  # what bounded() compiles refuses a jump that nobody declared
         rests_on = [text for text in rests_on if text != AS_DECLARED]
     else:
-        if _is_trusted(base):
+        routers = [each for route in base.routes if route.declared for each in route.functions]
+        declared = any(node.declared and node.words is None for node in base.nodes.values())
+        if declared or any(returned_words(each.helper) is None for each in routers):  # what they return was not read
             rests_on.append(AS_DECLARED)
         own = ((name, node) for name, node in base.nodes.items() if node.unread)
         unread += (_not_read(node.place, f"node {name!r}: {node.unread}") for name, node in own)
         unread += (why for proof in inner.values() for why in proof.unread[:1])
-    return Proof(tuple(cycles), lost, unread=tuple(unread), assumptions=tuple(dict.fromkeys(rests_on)), notes=notes)
+    missed = bool(base.missed) or any(proof.missed for proof in inner.values())
+    return Proof(tuple(cycles), lost, None, tuple(unread), missed, tuple(dict.fromkeys(rests_on)), notes)
 
 
 def _called(functions: Sequence[Any], around: Set[FoundGraph], read: dict[Any, Any]) -> tuple[set[FoundGraph], bool]:
@@ -163,6 +170,8 @@ def _called(functions: Sequence[Any], around: Set[FoundGraph], read: dict[Any, A
             match value:
                 case FunctionValue():
                     waiting.append(value)
+                case ClassValue():  # an object of it may be made
+                    values += [value.find("__init__")]
                 case GraphValue(graph=graph):
                     inner = graph.origin or graph
                     again = again or not around.isdisjoint((graph, inner))
@@ -172,13 +181,6 @@ def _called(functions: Sequence[Any], around: Set[FoundGraph], read: dict[Any, A
                     held = held_in(value, bound=False)
                     values += (each for each in held if isinstance(each, GraphValue | FunctionValue))
     return called, again
-
-
-def _is_trusted(graph: FoundGraph) -> bool:
-    """Whether a router or node declares where it goes, and not all that it returns could be read."""
-    routers = [each for route in graph.routes if route.declared for each in route.functions]
-    unread = [each for each in routers if returned_words(each.helper) is None]
-    return bool(unread) or any(node.declared and node.words is None for node in graph.nodes.values())
 
 
 def _misfit(
@@ -221,7 +223,6 @@ MOST_INSIDE = 20
 """Of a graph that is a node, no more cycles than these are told: a graph in it may be in it many times."""
 
 CALLED_AGAIN = "may call the graph that it is in; how often, no import tells either"
-UNCOUNTED = "graph(s) inside; their steps and passes are not counted here"
 BY_LIMIT = "bounded(GRAPH, limit=5)  # an error handler goes round"
 
 WHOLE = "bounded(GRAPH, limit=5)  # bounds the graphs inside it, too"

@@ -7,7 +7,7 @@ helper, an attribute of its object.
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple, Self
 
@@ -58,21 +58,15 @@ class Reach:
 
     def of(self, node: ast.AST, own: bool = True) -> Jumps:
         """Where the Commands go that a piece of the syntax leads to, its own among them if asked for."""
-        words = _gotos(jumping_out(node)) if own else NOWHERE
+        words: Nodes = NOWHERE  # the constants in its own Commands
+        for command in jumping_out(node) if own else ():
+            goto = next((word.value for word in command.keywords if word.arg in ("goto", None)), ast.Tuple([]))
+            parts = goto.elts if isinstance(goto, ast.Tuple | ast.List) else [goto]
+            names = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            words = either(words, frozenset(names) if len(names) == len(parts) else None)
         found = Jumps(words, words if "ParentCommand" in _names_in(node) else NOWHERE)  # raised, it may be for itself
         found = reduce(Jumps.also, (self._by_name[name] for name in _names_in(node) & self._by_name.keys()), found)
         return found if _BUILDING.isdisjoint(_names_in(node)) else Jumps(NOWHERE, either(found.own, found.inside))
-
-
-def _gotos(commands: Iterable[ast.Call]) -> Nodes:
-    """Where Commands go by the constants in them."""
-    found: Nodes = NOWHERE
-    for command in commands:
-        goto = next((word.value for word in command.keywords if word.arg in ("goto", None)), ast.Tuple([]))
-        parts = goto.elts if isinstance(goto, ast.Tuple | ast.List) else [goto]
-        names = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-        found = either(found, frozenset(names) if len(names) == len(parts) else None)
-    return found
 
 
 @lru_cache(maxsize=4096)

@@ -202,7 +202,11 @@ class Reader(Calls):
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self._loop(node, frame, returned)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-                held = [self._entered(item, frame) for item in items]
+                held = list[Any]()
+                for item in items:
+                    held.append(evaluate(item.context_expr, frame, self))
+                    entered = self._special(held[-1], "enter")
+                    self._assign([item.optional_vars] if item.optional_vars else [], entered, frame)
                 suppresses = any(isinstance(value, Made) and value.of == "contextlib.suppress" for value in held)
                 caught = [partial(self._caught, body, reading(), frame, doubted)] if suppresses else []
                 left = self._either([reading(*body), *caught], frame)
@@ -218,9 +222,9 @@ class Reader(Calls):
                 caught = [partial(self._caught, body, handler, frame, doubted) for handler in entered]
                 left = self._either([reading(*body, *other), *caught], frame)
                 self._forget_names(doubted, frame)
-                for statement in body:  # without an optional package there is no graph: it is as if it were there
-                    if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(KNOWN_PACKAGES):
-                        self._import(statement, frame)
+                imports = (each for each in body if isinstance(each, ast.ImportFrom))  # as if optional ones were there
+                for known in (each for each in imports if f"{each.module}.".startswith(KNOWN_PACKAGES)):
+                    self._import(known, frame)
                 return self._sequence(final, frame, returned) or left
             case ast.Delete(targets=targets):
                 return self._assign(targets, UNKNOWN, frame)
@@ -339,7 +343,8 @@ class Reader(Calls):
     def _class(self, node: ast.ClassDef, frame: Frame) -> None:
         inner = Frame(node, frame.file, f"{frame.name}.{node.name}".lstrip("."), frame)
         self.run(node.body, inner)
-        bases = tuple(self._base(base, frame) for base in node.bases)
+        plain = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)  # of ``Base[T]``
+        bases = tuple(evaluate(base, frame, self) for base in plain)
         made = self.classes[node] = ClassValue(node.name, bases, inner.names, node, self.project, inner)
         for decorator in reversed(node.decorator_list):  # one of the project may do something to a graph
             known = evaluate(decorator, frame, self)
@@ -352,11 +357,6 @@ class Reader(Calls):
             hook = base.find("__init_subclass__") if isinstance(base, ClassValue) else UNKNOWN
             if isinstance(hook, FunctionValue):
                 self._inline(replace(hook, bound=made), None)
-
-    def _base(self, base: ast.expr, frame: Frame) -> Any:
-        """The value of a base; ``Base[T]`` is ``Base``."""
-        known = evaluate(base, frame, self)
-        return evaluate(base.value, frame, self) if known is UNKNOWN and isinstance(base, ast.Subscript) else known
 
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
         """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""

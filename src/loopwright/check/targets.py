@@ -121,13 +121,6 @@ def _check(
     return check_imported(target)
 
 
-def _untold(graph: CheckedGraph, exact: Sequence[CheckedGraph]) -> bool:
-    """Whether something was found in a graph that no import of its file makes."""
-    cycles = {finding.cycle for other in exact for finding in other.findings}
-    unmade = (each.cycle not in cycles if each.cycle else not each.why.endswith(EXACTLY) for each in graph.findings)
-    return graph.name not in [other.name for other in exact] and any(unmade)
-
-
 def _check_file(
     path: Path, checker: Checker, import_them: bool | None, outcome: Outcome, alone: bool = False
 ) -> list[CheckedGraph]:
@@ -139,8 +132,13 @@ def _check_file(
         return found
     from loopwright.check.loading import check_imported
 
-    exact = check_imported(str(path), found, allow_empty=True)
-    return exact + [graph for graph in found if _untold(graph, exact)] if exact else found
+    if not (exact := check_imported(str(path), found, allow_empty=True)):
+        return found
+    names, cycles = {graph.name for graph in exact}, {each.cycle for graph in exact for each in graph.findings}
+    for graph in (each for each in found if each.name not in names):  # no import makes it
+        left = (each.cycle not in cycles if each.cycle else not each.why.endswith(EXACTLY) for each in graph.findings)
+        exact += [graph] if any(left) else []
+    return exact
 
 
 def python_files(folder: Path) -> Iterator[Path]:

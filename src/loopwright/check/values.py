@@ -185,6 +185,7 @@ class FunctionValue:
         looked = {id(each) for part in parts for each in changes.looked_at_in(part)}
         owners = {id(part.value): part.attr for part in parts if isinstance(part, ast.Attribute)}
         items = {id(part.value): part for part in parts if isinstance(part, ast.Subscript)}
+        made = {id(call.func) for call in syntax.calls_in(self.node)}  # only there, a class makes an object
         reading = (part for part in parts if isinstance(getattr(part, "ctx", None), ast.Load))
         project, taken = [*self.frame.scopes()][-1].project, dict[str, Any]()
         for part in (each for each in parts if project and isinstance(each, ast.ImportFrom)):
@@ -196,7 +197,8 @@ class FunctionValue:
             if isinstance(value, dict) and MORE not in value and (item := items.get(id(part))):
                 value, part = cast("dict[Any, Any]", value).get(getattr(item.slice, "value", MORE), value), item
             of = owners.get(id(part), "")
-            idle = of and isinstance(value, Frame | ClassValue | InstanceValue)
+            kind = isinstance(value, ClassValue)
+            idle = id(part) not in made if kind else of and isinstance(value, Frame | InstanceValue)
             asked = id(part) in looked or _ASKED.fullmatch(of)
             if not (idle or (asked and isinstance(value, GraphValue | InstanceValue))):
                 yield value
@@ -289,6 +291,11 @@ class ClassValue:
         return True
 
     @property
+    def keeps(self) -> bool:
+        """Whether its objects only keep what they are given: a dataclass, a model or a tuple, without validators."""
+        return self.is_plain and all(_keeps(each.node) for each in self.order())
+
+    @property
     def is_enum(self) -> bool:
         """Whether it is an enumeration."""
         return any(isinstance(base, Symbol) and base.endswith((".Enum", ".IntEnum", ".StrEnum")) for base in self.bases)
@@ -301,6 +308,12 @@ class ClassValue:
         texts = "StrEnum" in names or {"Enum", "str"} <= names  # its members are strings themselves
         plain = text_of(value) is not None if texts else isinstance(value, int) and "IntEnum" in names
         return value if plain or isinstance(value, FunctionValue) else MemberValue(f"{self.name}.{name}", value)
+
+
+@lru_cache(maxsize=4096)
+def _keeps(of: ast.ClassDef) -> bool:
+    wrapped = any("dataclass" not in ast.unparse(line) for line in of.decorator_list)
+    return not wrapped and not re.search(r"__new__|__setattr__|[Vv]alidator", ast.unparse(of))
 
 
 Changed: TypeAlias = tuple["InstanceValue", str, Any]
@@ -428,7 +441,7 @@ def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
     waiting, seen = [*values][::-1], set[int]()
     while waiting:
         value = waiting.pop()
-        if not isinstance(value, _HOLDING) or id(value) in seen:  # a list may hold itself
+        if not isinstance(value, HOLDING) or id(value) in seen:  # a list may hold itself
             continue
         seen.add(id(value))
         yield value
@@ -451,7 +464,7 @@ def held_in(*values: Any, bound: bool = True) -> Iterator[Any]:
 _OBJECTS = (GraphValue, InstanceValue)
 _ITEMS = (list, tuple, dict)
 _KEPT = _OBJECTS + _ITEMS
-_HOLDING = (*_KEPT, Chain, Grip, OneOf, Made, FunctionValue)
+HOLDING = (*_KEPT, Chain, Grip, OneOf, Made, FunctionValue)
 """What may hold something that can be changed."""
 
 
@@ -491,7 +504,7 @@ def names_in(node: ast.AST) -> frozenset[str]:
 
 def unknown(*values: Any) -> Any:
     """What is known of something that is one of several values or part of them: what it may be, and may change."""
-    known = [value for value in values if value is not UNKNOWN]
+    known = [value for value in values if isinstance(value, HOLDING)]
     told = [value for value in known if isinstance(value, Grip)]  # what these may be was looked up before
     if not known or (len(told) == len(known) == 1 and not told[0].method):
         return known[0] if known else UNKNOWN

@@ -186,6 +186,8 @@ def looked_at_in(node: ast.AST) -> list[ast.expr]:
             return [value]
         case ast.For(iter=value) | ast.comprehension(iter=value) | ast.keyword(arg=None, value=value):
             return [value]
+        case ast.If(test=value) | ast.IfExp(test=value) | ast.While(test=value) | ast.UnaryOp(operand=value):
+            return [value]
         case ast.Compare(left=left, comparators=others):
             return [left, *others]
         case ast.Call(func=called, args=args, keywords=keywords):

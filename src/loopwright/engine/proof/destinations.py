@@ -295,8 +295,11 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> He
     if not isinstance(code, CodeType) or hasattr(plain, "__wrapped__"):
         return None
     found = _candidates(_text_of(code.co_filename, plain.__globals__)).get((code.co_firstlineno, code.co_name), [])
-    if code.co_name == "<lambda>" and len(found) > 1:
-        found = _lambda_of(code, found)
+    if code.co_name == "<lambda>" and len(found) > 1:  # that of the line whose body begins where the instructions do
+        spans = [span for span in code.co_positions() if None not in span and span[2:] != (0, 0)]
+        begin = min(((line, column) for line, _, column, _ in spans), default=None)
+        bodies = [cast("ast.Lambda", node).body for node, _ in found]
+        found = [of for of, body in zip(found, bodies, strict=True) if (body.lineno, body.col_offset) == begin]
     if len(found) != 1:
         return None
     node, scopes = found[0]
@@ -351,11 +354,3 @@ def _tree(text: str) -> ast.Module:
     with suppress(SyntaxError, ValueError):
         return ast.parse(text)
     return ast.Module([], [])
-
-
-def _lambda_of(code: CodeType, found: Found) -> Found:
-    """The one of several lambdas on a line whose body begins where the code's instructions do."""
-    places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
-    begin = min(((line, column) for line, _, column, _ in places), default=None)
-    bodies = [cast("ast.Lambda", node).body for node, _ in found]
-    return [item for item, body in zip(found, bodies, strict=True) if (body.lineno, body.col_offset) == begin]

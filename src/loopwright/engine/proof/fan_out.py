@@ -13,9 +13,6 @@ from loopwright.engine.proof.graph import Topology
 from loopwright.engine.proof.read import Builder, ways_of
 from loopwright.errors import GraphError, unknown_name_message
 
-ORDINARY = frozenset({"static", "join", "request", "granted", "exhausted"})
-"""Kinds of edge along which a node is entered once in a superstep, however many ask."""
-
 
 def check_fan_out(builder: Builder, fan_out: Mapping[str, int]) -> None:
     """Refuse, with a `GraphError`, what does not fit: node -> the most tasks that one run of a sender sends to it."""
@@ -41,9 +38,10 @@ def read_fan_out(builder: Builder, topology: Topology) -> FanOut:
     declared: Mapping[str, int] = getattr(builder, "fan_out", {})
     widths: dict[str, dict[str, float]] = {}
     ordinary: dict[str, set[str]] = {node: set() for node in topology.nodes}
+    once = ("static", "join", "request", "granted", "exhausted")  # in a superstep, however many ask
     for edge in topology.edges:
         # The engine itself goes to a budget's fallback by its name.
-        if (edge.kind in ORDINARY or edge.source == DISPATCHER) and edge.target in ordinary:
+        if (edge.kind in once or edge.source == DISPATCHER) and edge.target in ordinary:
             ordinary[edge.target].add(edge.source)
     by_name = topology.hidden | {loop.gate for loop in topology.loops}
     for edges, sends in ways_of(builder):

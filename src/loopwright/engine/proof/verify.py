@@ -19,7 +19,7 @@ from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.choice import choose, cycles_of
 from loopwright.engine.proof.fan_out import check_fan_out, read_fan_out
 from loopwright.engine.proof.graph import Topology, limits_apart, reached, refusals_apart
-from loopwright.engine.proof.read import Builder, builder_of, read_topology, subgraphs
+from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.engine.proof.worst_case import assumptions_of, worst_case
 from loopwright.errors import GraphError
 
@@ -41,7 +41,13 @@ def verify(graph: Any, loops: Loop | Sequence[Loop] = (), fan_out: Mapping[str, 
         GraphError: If an edge names a node that was not added, no path from the start reaches a node of a graph that
             is bounded else, or `fan_out` does not fit the graph.
     """
-    builder = _prepared(builder_of(graph), loops, fan_out)
+    given = builder_of(graph)  # which stays as it is
+    if loops:
+        builder = bind(given, loops, fan_out=fan_out)
+    else:
+        check_fan_out(given, fan_out or {})
+        builder = copy(given) if isinstance(given, BoundBuilder) else copy_builder(given)
+        builder.fan_out = {**builder.fan_out, **(fan_out or {})}
     topology = read_topology(builder, getattr(graph, "name", None))
     lost = lost_nodes(topology)
     apart = refusals_apart(topology, builder.loops)
@@ -56,16 +62,6 @@ def verify(graph: Any, loops: Loop | Sequence[Loop] = (), fan_out: Mapping[str, 
         return Certificate(bounded=False, unbounded_cycles=tuple(cycles), assumptions=assumptions)
     check_shape(topology)
     return worst_case(builder, apart, inner, limits)
-
-
-def _prepared(builder: Builder, loops: Loop | Sequence[Loop], fan_out: Mapping[str, int] | None) -> BoundBuilder:
-    """The builder with its gates and with limits on what is sent; the one that was given stays as it is."""
-    if loops:
-        return bind(builder, loops, fan_out=fan_out)
-    check_fan_out(builder, fan_out or {})
-    bound = copy(builder) if isinstance(builder, BoundBuilder) else copy_builder(builder)
-    bound.fan_out = {**bound.fan_out, **(fan_out or {})}
-    return bound
 
 
 def lost_nodes(topology: Topology) -> list[str]:

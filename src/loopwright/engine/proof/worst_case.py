@@ -21,16 +21,6 @@ from loopwright.engine.proof.graph import AS_DECLARED, Topology, limit_of, limit
 from loopwright.engine.proof.read import Builder, read_destinations, read_topology, subgraphs
 
 
-def passes_in_a_run(loops: Sequence[Loop]) -> dict[str, int]:
-    """Loop -> the most passes that it grants in one run; a scoped loop's limit counts anew for every outer pass."""
-    by_name = {loop.name: loop for loop in loops}
-
-    def total(loop: Loop) -> int:
-        return loop.ceiling * (1 if loop.scope == RUN else total(by_name[loop.scope]) + 1) + loop.first_free
-
-    return {loop.name: total(loop) for loop in loops}
-
-
 def worst_case(
     builder: BoundBuilder, topology: Topology, inner: Mapping[str, Certificate], limits: Mapping[str, int]
 ) -> Certificate:
@@ -38,7 +28,12 @@ def worst_case(
     loops, budget, specs = builder.loops, builder.budget, builder.nodes
     fan_out = read_fan_out(builder, topology)
     joins = {end: [starts for starts, at in builder.waiting_edges if at == end] for _, end in builder.waiting_edges}
-    passes = passes_in_a_run(loops) | {limit_of(node): most for node, most in limits.items()}
+    by_name = {loop.name: loop for loop in loops}
+
+    def total(loop: Loop) -> int:  # a scoped loop's limit counts anew for every outer pass
+        return loop.ceiling * (1 if loop.scope == RUN else total(by_name[loop.scope]) + 1) + loop.first_free
+
+    passes = {loop.name: total(loop) for loop in loops} | {limit_of(node): most for node, most in limits.items()}
     counted = partial(
         count,
         topology=topology,
