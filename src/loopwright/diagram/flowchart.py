@@ -145,18 +145,14 @@ def _label(way: list[Edge], gates: dict[str, Loop]) -> str:
             words = [f"{loop.name} bound reached"]
         elif edge.kind == "granted" and loop is not None:
             words = [word for word in words if word != loop.name]
-            words.append(f"{loop.name}, {_limit(loop.limit_text)}")
+            most = loop.limit_text
+            passes = f"at most {most} pass{'es' * (most != '1')}" if most.isdecimal() else f"limit {most}"
+            words.append(f"{loop.name}, {passes}")
         elif edge.kind in ("handler", "assumed") or (edge.kind == "join" and len(way) == 1):
             words.append("on error" if edge.kind == "handler" else edge.kind)
         elif edge.label and edge.label not in (edge.target, way[-1].target, caption(way[-1].target)):
             words.append(edge.label)
     return ": ".join(words)
-
-
-def _limit(limit: str) -> str:
-    if not limit.isdecimal():
-        return f"limit {limit}"
-    return f"at most {limit} {'pass' if int(limit) == 1 else 'passes'}"
 
 
 def _unsaid(way: list[Edge]) -> str:

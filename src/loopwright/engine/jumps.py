@@ -115,6 +115,12 @@ class WatchedNode(Runnable[Any, Any]):
     def __post_init__(self) -> None:
         self.name = getattr(self.bound, "name", None)
 
+    def __getattr__(self, name: str) -> Any:
+        """What somebody looks for in the node: the tools of a ``ToolNode``, the function of any other."""
+        if name == "bound" or name.startswith("__"):  # how Python asks what a copy can do, before it has anything
+            raise AttributeError(name)
+        return getattr(self.bound, name)
+
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run it and look at what it returns."""
         try:

@@ -125,6 +125,11 @@ def test_a_run_that_is_cut_short_ends_with_its_last_values_in_every_shape(how: d
     assert (last["log"], last["stop_reason"]["loop"]) == (["work", "work"], "recursion_limit")
 
 
+def test_who_looks_into_a_node_finds_what_it_runs() -> None:
+    node = bounded(graph("START-a a-b", b=lambda _: Command(goto="a")), limit=1).nodes["b"].bound
+    assert (node.func({}).goto, hasattr(node, "tools")) == ("a", False)
+
+
 def test_a_thread_of_its_own_is_kept_in_a_node() -> None:
     own = {"configurable": {"thread_id": "own"}}
     app = bounded(rounds(0), limit=1, checkpointer=InMemorySaver()).with_config(own)

@@ -139,6 +139,7 @@ class Meter(BaseCallbackHandler):
         self._spent: Spent = dict(self.spent_before)
         self.limits = self._limits_now()
         """Resource -> how much of it the run may spend now."""
+        self._begins = False  # whether its fallback has not been asked yet for an end
         self._in_flight: dict[UUID, tuple[str, int]] = {}
         self._lock = threading.RLock()
         self._began = clock.now()
@@ -206,7 +207,10 @@ class Meter(BaseCallbackHandler):
         self.refusal = self.refusal or reason
 
     def check_seconds(self) -> None:
-        """Stop the run if its time is over, whatever else is used up and may be."""
+        """Stop the run if its time is over, whatever else is used up and may be; its fallback begins in any case."""
+        if self._begins:
+            self._begins = False
+            return
         seconds = {name: most for name, most in self.limits.items() if name == "seconds"}
         if seconds and self.refusal is None and (over := self._overspent(seconds)):
             self.stop(over)
@@ -235,7 +239,7 @@ class Meter(BaseCallbackHandler):
         with self._lock:
             if not self.closed:
                 self._spent |= at_closing(self.total())
-            self.closed, self.refusal, self.refused_a_call = True, None, False
+            self.closed, self.refusal, self.refused_a_call, self._begins = True, None, False, True
             self.limits = self._limits_now()
             return self.total()
 
