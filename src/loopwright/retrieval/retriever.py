@@ -67,6 +67,8 @@ DENSE_WEIGHT = 8.0
 """What the most similar passage gains over the least similar one found, in the unit of BM25 weights."""
 COVERED_SHARE = 0.1
 """What a query term still counts once a chosen passage covers it."""
+CHOSEN = 12
+"""So many passages are chosen for what they add to each other; of more, the rest for how well each fits by itself."""
 
 
 def choose_evidence(
@@ -145,7 +147,7 @@ class Retriever:
         """Find the passages that answer a query together.
 
         The searches bring in candidates, fused by reciprocal rank, of all documents or of those that the filter lets
-        through; `choose_evidence` then takes one after the other, at most ``k``.
+        through; `choose_evidence` then takes one after the other, at most ``k``, and what fits best by itself follows.
 
         Returns:
             The passages, best first, each scored by what it adds to those before it; empty if nothing fits.
@@ -159,7 +161,10 @@ class Retriever:
         coverage = derived.lexicon.coverage(query_terms(query), pool)
         prior = _similarity([candidate.passage.id for candidate in pool], similar) * DENSE_WEIGHT
         links_of = derived.links.links_among([derived.links.position[each.passage.id] for each in pool])
-        chosen = choose_evidence(coverage, prior, links_of, k)
+        chosen = choose_evidence(coverage, prior, links_of, min(k, CHOSEN))
+        # What says the same as another, with whom it has no link, may be the one that is meant.
+        others = (place for place in range(len(pool)) if all(place != of for of, _ in chosen))
+        chosen += [(place, 0.0) for place in islice(others, k - len(chosen))]
         # With its link, a second step may add more than the first did; what counts is the order of choice.
         scores = accumulate((gain for _, gain in chosen), min)
         return [

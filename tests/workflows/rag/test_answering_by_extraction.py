@@ -34,9 +34,7 @@ CODES = [
     passage("fetch", "The exit code of fetch says what went wrong: a code above 90 is reserved."),
     passage("pack", "The exit code of pack is 6 where files differ."),
 ]
-SHEDS = passage(
-    "Sheds", "Sheds have doors. Sheds are locked at night. Sheds: Ada Holm has the keys. There are 14 sheds."
-)
+SHEDS = passage("Sheds", "Sheds have doors. Sheds are shut at night. Sheds: Ada Holm has the keys. There are 14 sheds.")
 PRICES = [
     replace(passage(f"Prices {year}", f"A tent costs {of} pounds."), document_id=f"/2020/{year}{'a' * 12}/{year}05.md")
     for year, of in (("2023", 20), ("2024", 25))
@@ -47,6 +45,7 @@ RENT = passage("Lease", "The monthly net rent is EUR 980. The heating is EUR 95.
 RESIGNED = passage("Minutes", "Joan Fell and Ilse Brandt resigned, says Devi Anand.")
 FEES = passage("Terms", "## 10. To 10 May\n\n| Days before | Fee |\n|---|---|\n| over 60 | 10 % |\n| under 8 | 90 % |")
 ENGLISH = [HANDBOOK, INJECTED, CURIE]
+ADA = passage("Staff", "Ada was sent to the island. She has a fax number. After two years she came back.")
 LEASE = passage(
     "Mietvertrag",
     "Sie ist bis zum dritten Werktag zu zahlen. Die monatliche Miete beträgt 850 Euro. Das Rauchen ist in der Halle "
@@ -171,14 +170,14 @@ def test_the_answer_is_quoted_and_cited(question: str, evidence: list[Evidence],
     ("question", "evidence"),
     [
         ("What is the price of Bitcoin today?", ENGLISH), ("Who directed Blade Runner?", []),
-        ("ราคาบิตคอยน์วันนี้เท่าไหร่", THAI), ("今天比特币的价格是多少？", CHINESE),
-        ("Did Marie Curie write a symphony for Belgrade?", ENGLISH),
+        ("ราคาบิตคอยน์วันนี้เท่าไหร่", THAI), ("今天比特币的价格是多少？", CHINESE), ("how old is ada", [passage("Ada", "Ada dives twice a year.")]),
+        ("Did Marie Curie write a symphony for Belgrade?", ENGLISH), ("how heavy is bo lind", PAINTERS),
         ("Were Anna Berg and Bo Lind both members of the Communist Party?", PAINTERS),
         ("What does exit code 6 of fetch say?", CODES), ("Which is stronger, paracetamol or ibuprofen?", [MEDICINES]),
         ("Is paracetamol cheaper than ibuprofen?", [MEDICINES]), ("How much does the kettle cost?", [KETTLE]),
-        ("Wer ist der Hausmeister?", [LEASE, HANDBOOK]),
+        ("Wer ist der Hausmeister?", [LEASE, HANDBOOK]), ("Is he a Danish painter? (Carl Dorn)", PAINTERS[1:]),
         ("Is there severance?", [passage("Rooms", "There are several rooms with printers on the second floor.")]),
-        ("How heavy is it? (Marie Curie, physicist, discovered, polonium)", ENGLISH),
+        ("How heavy is it? (Marie Curie, physicist, discovered, polonium)", ENGLISH), ("Fax number of Ada?", [ADA]),
         ("Who is the deputy of Ada King?", [passage("Staff", "The deputy of Ada King has left.")]),
         ("Was Bo Lind present in March 2024?", [passage("Minutes of May 2024", "Bo Lind was present.")]),
         ("What is the fee 10 days before?", [FEES]), ("Who leads it? (Joan Fell, Ilse Brandt, resigned)", [RESIGNED]),
@@ -282,3 +281,4 @@ def test_a_short_name_means_the_longer_names_that_begin_with_it() -> None:
     assert asked_words("zorp", named)["zorp"].weight < asked_words("zorpgui", named)["zorpgui"].weight / 2
     assert asked_words("Who runs? Install app", known)["app"].weight == asked_words("app", known)["app"].weight / 2
     assert extract_answer("Who has sheds?", [SHEDS]).short == "Sheds: Ada Holm has the keys."
+    assert not extract_answer("how long was ada on the island", [ADA]).short

@@ -57,7 +57,7 @@ def test_what_nothing_bears_out_is_left_out_and_counted() -> None:
     assert cite("3. It was directed by Ridley Scott [1].", [ALIEN]).left_out
     cut = cite("Alien is a film [1]. It was made by …", [ALIEN])
     assert cut.text == "Alien is a film. [1] …" and not cut.left_out
-    assert len(sentence_spans("## 2. Hours\n\nAm 3. Mai 2024 ist zu. यह है। वह है।\n\nroom: C2\nfee: 3")) == 6
+    assert len(sentence_spans("## 2. Hours\n\nAm 3. Mai 2024 ist am 9. Tag zu. यह है। वह है।\n\nroom: C2\nfee: 3")) == 6
     assert len(sentence_spans("Room no. 8 is in Hauptstr. 12, see Art. 5. Take max. 20 pcs. He said no. 3 left.")) == 4
     short = "See Rn. 14, Bldg. 7 and Tbl. 3. It takes 5 hrs. 3 people watch TV. 2 do not. Ask the\nHarbour. 4 left."
     assert len(sentence_spans(short)) == 6

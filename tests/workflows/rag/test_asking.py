@@ -44,7 +44,7 @@ def test_every_way_to_ask_is_another_one_and_the_first_widen() -> None:
 def test_a_question_of_a_chat_takes_up_what_was_named_only_where_it_refers_to_it(question: str, added: str) -> None:
     turns = ["Who founded Halden?", "Ada King did. [1]", "thank you", "You are welcome."]
     assert standalone_question(question, turns) == standalone_question(question, turns[:2]) == question + added
-    other = [*turns, "And Bern?", "Head: Bo Kern\nDeputy: none"]
+    other = [*turns, "And Bern?", "Head: Bo Kern\nDeputy: none. West Bern has one."]
     assert standalone_question("Since when does he lead it?", other) == "Since when does he lead it? (Bern, Bo Kern)"
 
 

@@ -37,6 +37,10 @@ def test_markdown_structure(tmp_path: Path):
     assert (hugo.text, hugo.title, hugo.tags, hugo.date) == (body, "Named", ("x",), document.date)
     for kind, mark in (("adoc", "="), ("org", "*"), ("mdx", "#")):
         assert headings(read(tmp_path / f"a.{kind}", f"{mark} A\n\n{mark}{mark} Fares\nB = 3.")) == [("A", "Fares")]
+    block = read(tmp_path / "b.adoc", "= A\n:x: y\n\n[[f]]\n.Fares\n----\n[b]\n----\nxref:a#b[See C].\n====\nD\n====")
+    assert block.text.split() == "# A Fares ``` [b] ``` [See C](a#b). D".split() and headings(block) == [("A",)]
+    block = read(tmp_path / "b.org", "#+TITLE: A\n#+BEGIN_SRC sh\n* b\n#+END_SRC\n[[x][See C]].")
+    assert block.text.split() == "# A ``` * b ``` [See C](x).".split()
 
 
 @pytest.mark.parametrize("contents", ["## In it\n\n- [Safety](#1-safety)\n    - [Use](#use)\n* [Care?](#care)\n\n",

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 MEGABYTE = 1024 * 1024
 """Bytes in a megabyte, as the messages count them."""
 # What stands between a file with records and the key of one; other names may hold the sign themselves.
-_RECORD = re.compile(r"(?:(?<=\.[ct]sv)|(?<=\.json)|(?<=\.jsonl)|(?<=\.ndjson))#", re.IGNORECASE)
+_RECORD = re.compile(r"(?:(?<=\.[ct]sv)|(?<=\.json)|(?<=\.jsonl)|(?<=\.ndjson)|(?<=\.mbox))#", re.IGNORECASE)
 # How Python gives bytes of a file name that are not UTF-8 (PEP 383), and how an id shows them.
 _RAW_BYTE = re.compile("[\udc80-\udcff]")
 _SHOWN_BYTE = re.compile("%([89A-F][0-9A-F])")

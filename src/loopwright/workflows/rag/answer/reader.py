@@ -16,7 +16,7 @@ from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.answer.citations import NOT, CitationList, is_row, marked
 from loopwright.workflows.rag.answer.units import Unit, has_cells, plain_text, shown, units_of
 from loopwright.workflows.rag.question.forms import Asked, kinds_in, lexicon_of, other_figures, said_by_length, sought
-from loopwright.workflows.rag.question.words import complexity_of, informative_terms, subjects, terms_of
+from loopwright.workflows.rag.question.words import IN_PARENTHESES, complexity_of, informative_terms, subjects, terms_of
 from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
 
 QUOTES = 3
@@ -56,15 +56,18 @@ _DECIDES = 200
 _AFFIRMS = 0.8
 _SAY_LITTLE = STOP_WORDS.union(map(stem, STOP_WORDS))
 # What looks like these may be said of anything: no answer is sure without what else is asked.
-_OF_ANYTHING = frozenset({"<span>", "<warmth>"})
+_OF_ANYTHING = frozenset({"<time>", "<span>", "<length>", "<warmth>"})
+_EXACT = frozenset({"<phone>", "<mail>"})  # no other words say it: who only names it gives none
 # What stands for kinds of things that their looks tell surely, among the words of a question; a name may be any word.
-_PLAIN = frozenset({"<date>", "<sum>", *_OF_ANYTHING})
+_PLAIN = frozenset({"<date>", "<sum>", *_OF_ANYTHING, *_EXACT})
 _ADDS = 0.05
 _YES_NO = frozenset("yes no ja nein oui non true false".split())
 _CODE_WEIGHT = 0.25
 _POINTS = re.compile(r"[\W\d]*\[[^\[\]\n]+\]\([^()\s]+\.\w+(?:#[\w-]*)?\)")
 _MOST_RARITY = 6.0
 _MOST_LOGIT = 30.0
+_NAMED = 1.08
+_RARE = 0.9
 _RANK = 5
 _FOUND = 0.25
 # Fitted on which passage holds the answer, tried on each world with the other two: beside a reranker words say less.
@@ -120,7 +123,8 @@ def extract_answer(
     # A passage that the reranker cannot score is as bad as can be; infinite numbers have no differences.
     logits = logits and np.nan_to_num(np.clip(logits, -_MOST_LOGIT, _MOST_LOGIT), nan=-_MOST_LOGIT).tolist()
     words = sought(question, lexicon)
-    order, gains = _ranked(words, evidence, lexicon, logits)
+    titles = _named_titles(question, words, evidence)
+    order, gains = _ranked(words, evidence, titles, lexicon, logits)
     groups = _composed(words, evidence, order, gains)
     quotes = [group[0] for group in groups]
     confidence = 0.0
@@ -130,8 +134,13 @@ def extract_answer(
         confidence = trust * _confidence(_signs(question, words, quotes[0], lexicon), best)
     # A number that only another file holds is that of something else, but for what is compared. Such quotes may fit.
     compares = complexity_of(question) is Complexity.COMPARISON
+    named = set[str]().union(*titles)
     said_of = _said_of_names(question, words, lexicon).intersection(informative_terms(question))
-    apart = _is_beside(question, words, quotes if compares else quotes[:1], said_of)
+    # Of two things that it names it asks what one is to the other, and may say that in other words; and where the names
+    # are nearly all that it says, as in "comment importer depuis Evernote", nothing is said of them.
+    is_one = max(map(len, titles), default=0) == len(named)
+    said_of -= named if is_one and share_of(words, named & words.keys()) < _AFFIRMS else set()
+    apart = _is_beside(question, words, quotes if compares else quotes[:1], said_of, named)
     # What all rows have, as words in the names of columns, tells none from another.
     rows = [_quote(words, of) for of in evidence if quotes and is_row(of) and _file(of) == _file(quotes[0].evidence)]
     alike = [row for row in rows if row.holds >= quotes[0].holds]
@@ -166,12 +175,31 @@ def extract_answer(
     )
 
 
-def _is_beside(question: str, words: Mapping[str, Asked], quotes: Sequence[_Quote], said_of: set[str]) -> bool:
-    """Whether quotes lack a figure that is asked, the sum or date and the word for it, or all that is said of names."""
-    lacks = words.keys() - set[str]().union(*(of.holds for of in quotes)) - _PLAIN
+def _is_beside(
+    question: str, words: Mapping[str, Asked], quotes: Sequence[_Quote], said_of: set[str], named: set[str]
+) -> bool:
+    """Whether quotes lack a figure that is asked, the sum or date and its word, what is named, or all said of that."""
+    lacks = words.keys() - set[str]().union(*(of.holds for of in quotes))
+    meant = {*informative_terms(" ".join(IN_PARENTHESES.findall(question)))} & words.keys()
+    # Of what is insured there is so much as a sum says.
+    counts = [] if any("<sum>" in each for of in quotes for each in of.found) else ["<counted>"]
+    beside = bool(lacks & {*named, *_EXACT, *counts}) or (bool(meant) and meant <= lacks)
+    lacks -= _PLAIN
+    # What is said of a name is more than how far or how old: any number may look like that.
+    said_of = {term for term in said_of if _OF_ANYTHING.isdisjoint(words[term].forms)}
     asks = (any(map(str.isdigit, term)) or not _PLAIN.isdisjoint(words[term].forms) for term in lacks)
     told = [[of.evidence.title, of.evidence.heading, *(unit.above for unit in of.units), of.text] for of in quotes]
-    return any(asks) or (bool(said_of) and said_of <= lacks) or bool(other_figures(question, "\n".join(chain(*told))))
+    figures = other_figures(question, "\n".join(chain(*told)))
+    return beside or any(asks) or (bool(said_of) and said_of <= lacks) or bool(figures)
+
+
+def _named_titles(question: str, words: Mapping[str, Asked], evidence: Sequence[Evidence]) -> list[set[str]]:
+    """The words of each title that the question has whole, in small letters too: what it is about, but in a chat."""
+    asked = {*informative_terms(IN_PARENTHESES.sub("", question))}
+    # "Backing up" has common words alone.
+    rare = {term for term, of in words.items() if of.rarity >= _RARE}
+    titles = ({*informative_terms(each.title)} for each in evidence)
+    return [title if title <= asked and title & rare else set() for title in titles]
 
 
 def _asks_all(words: Mapping[str, Asked], group: Sequence[_Quote], rows: Sequence[_Quote]) -> bool:
@@ -181,17 +209,23 @@ def _asks_all(words: Mapping[str, Asked], group: Sequence[_Quote], rows: Sequenc
 
 
 def _ranked(
-    words: Mapping[str, Asked], evidence: Sequence[Evidence], lexicon: Lexicon, logits: Sequence[float] | None
+    words: Mapping[str, Asked],
+    evidence: Sequence[Evidence],
+    titles: Sequence[set[str]],
+    lexicon: Lexicon,
+    logits: Sequence[float] | None,
 ) -> tuple[list[int], list[float]]:
     """The places of the passages, best first, and what speaks for each.
 
-    The weight of the question's words counts, and little the order in which they were found, which knows of links and
-    vectors. With a reranker its logit counts most, as it is: where all are low, the highest says nothing.
+    The weight of the question's words counts, more in a document whose title the question names, and little the order
+    in which they were found, which knows of links and vectors. With a reranker its logit counts most, as it is: where
+    all are low, the highest says nothing.
     """
     weights = _weights(words, evidence, lexicon)
     most = max(weights, default=0.0) or 1.0
     found = _FOUND if logits is None else _FOUND_JUDGED
-    gains = [weight / most + found * _RANK / (_RANK + place) for place, weight in enumerate(weights)]
+    weights = [weight / most * (_NAMED if title else 1) for weight, title in zip(weights, titles, strict=True)]
+    gains = [weight + found * _RANK / (_RANK + place) for place, weight in enumerate(weights)]
     for place, logit in enumerate(logits or ()):
         gains[place] += _JUDGED * max(0.0, logit - _LEAST_LOGIT)
     older = _older(words, evidence, gains)
@@ -368,8 +402,9 @@ def _best_run(words: Mapping[str, Asked], quote: _Quote, length: int) -> slice:
     """Where the run of whole units lies that says most of what is asked and besides, with one that alone says most."""
     best, highest, units = slice(0, 1), -1.0, quote.units
     most = max(shares := [share_of(words, held_of(words, quote.above | each)) for each in quote.found])
-    # What answers a heading that asks nearly the same begins right below it.
-    for first in range(1 if share_of(words, held_of(words, quote.above)) >= _AFFIRMS else len(units)):
+    # What answers a heading that asks nearly the same begins right below it, and so does what begins with yes or no.
+    begins = fold(plain_text(quote.evidence.text[units[0].start : units[0].end])).strip(" .!,") in _YES_NO
+    for first in range(1 if begins or share_of(words, held_of(words, quote.above)) >= _AFFIRMS else len(units)):
         held = set[str]()
         size = 0
         for last in range(first, len(units)):
@@ -436,7 +471,7 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote, said_of: set[str]) -> s
         affirms = tells and not kinds and share_of(words, held_of(words, own[place])) >= _AFFIRMS
         new = affirms or not quote.found[place] <= words.keys() | quote.above
         fits = asked_for <= held and (headed or bool(own_words[place]) or not any(own_words))
-        return levels[place] > 8, fits, new, more / total + share_of(words, held), tells
+        return levels[place] > 8, fits, new, more / total + share_of(words, held | held_of(words, quote.above)), tells
 
     weights = [*map(weight, range(len(texts)))]
     *kind, most, _ = max(weights)
@@ -456,6 +491,8 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote, said_of: set[str]) -> s
         near = both if new and not apart and NOT.search(fold(texts[n])) else near
     # What only looks like what is asked for, or has no word of what is said of a name, may be that of anything.
     held = held_of(words, set[str]().union(*(quote.found[n] for n in near)))
+    if not kinds - {"<name>"} <= held:
+        return ""
     shared = frozenset[str]().union(*(own_words[n] for n in near))
     if not headed and (shared if kinds <= held else shared - over).isdisjoint(said_of or shared):
         return ""
@@ -481,8 +518,11 @@ def _signs(question: str, words: Mapping[str, Asked], first: _Quote, lexicon: Le
     """
     weights = {term: asked.weight for term, asked in words.items()}
     said = {term: weights[term] for term in _said_of_names(question, words, lexicon)}
-    asked = set() if _OF_ANYTHING.isdisjoint(words) else words.keys() - _SAY_LITTLE - held_of(words, first.above)
-    rest = {term: weights[term] for term in asked if _OF_ANYTHING.isdisjoint(words[term].forms)} or weights
+    asked = set() if _OF_ANYTHING.isdisjoint(words) else words.keys() - _SAY_LITTLE
+    plain = {term: weights[term] for term in asked if _OF_ANYTHING.isdisjoint(words[term].forms)}
+    rest = {term: weight for term, weight in plain.items() if term not in held_of(words, first.above)}
+    if 2 * sum(rest.values()) <= sum(plain.values()):
+        rest = weights  # the headings have most of what is asked
     parts = [set[str]().union(*first.found)] if is_row(first.evidence) else first.found
     sentences = [_closeness(words, found | first.above) for found in parts]
     rarities = {term: asked.rarity for term, asked in words.items()}

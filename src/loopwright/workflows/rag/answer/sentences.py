@@ -20,6 +20,8 @@ _BREAK = re.compile(rf"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[!?{STO
 # "am 3. Mai 2024".
 _DAY = re.compile(r"(?<!\d)\d\d?$")
 _MONTH = re.compile(r"(?:J[aä]n|Feb|März|Apr|Mai|Ju[nl]i|Aug|Sept|Okt|Nov|Dez)(?:uar|ner|ruar|il|ust|ember|ober)?\b")
+# "des 16. Lebensjahres": an article before a number, in German, is that of what it counts.
+_ORDINAL = re.compile(r"\b(?i:de[rsmn]|das|die|eine[nmrs]?|jede[nmrs]?|am|im|vom|zum|zur|beim|ins) \d{1,3}$")
 # What is one only before a number: "compartment no. 8", "in Abs. 2"; after other words "no." ends a sentence.
 # So is what has no vowel, but for a unit behind a number: "Rn. 14", "Bldg. 7".
 _NUMBERED_BY = re.compile(
@@ -88,7 +90,7 @@ def _is_no_end(text: str, start: int, end: int) -> bool:
         return False
     last = text[max(0, start - 20) : start]
     numbers = after[0].isdigit() and _NUMBERED_BY.search(last)
-    if numbers or _NUMBERED.search(last) or (_DAY.search(last) and _MONTH.match(after)):
+    if numbers or _NUMBERED.search(last) or _ORDINAL.search(last) or (_DAY.search(last) and _MONTH.match(after)):
         return True
     # "in the U.S. The" ends a sentence, "U.S. Navy" does not: what follows an abbreviation decides.
     if not _ABBREVIATION.search(last):

@@ -1,10 +1,12 @@
 """What a question's words weigh in these documents, and in which other forms they stand there."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
+from loopwright.config import shipped
 from loopwright.retrieval.english import english_words, rarity
 from loopwright.retrieval.lexicon import Lexicon, TermCounts
 from loopwright.retrieval.records import Evidence
@@ -36,48 +38,15 @@ _LEAST_PREFIX = 0.34
 _MOST_WEIGHT = 6.0
 _USUAL_WEIGHT = 3.0
 _FEW = 40
-# Kinds of things that a question asks for: the words that ask, and what the thing looks like.
+# What a kind of thing that a question asks for weighs.
 _WANTED = 3.0
-_LETTERS = r"[^\W\d_]"
-_COUNT = r"(?:[\d¼-¾]|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen)\b)"
-_MONTH = rf"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|märz|mai|okt|dez|fév|avr|juin|juil|août){_LETTERS}*+"
-_DAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_CURRENCY = (
-    "(?i:EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD|THB|Rs|kr|zł|pounds?|euros?|dollars?|francs?|franken"
-    "|cents?|pence|rupees?|yen|baht)"
-)
-_VERB = "(?:do|does|did|is|are|was|were|has|have|had|will|would|can|should|must)"
-_KINDS = {
-    "<name>": (
-        r"who|whom|whose|wer|wem|wen|qui|qui[eé]n",
-        rf"\b(?!(?:The|An?|D(?:er|ie|as|en|em|es)|Eine?|L(?:e|a|es|os|as)|El|Une?)\b)"
-        rf"[A-Z]{_LETTERS}+ (?:[a-z]{{1,3}} )?[A-Z]{_LETTERS}+",
-    ),
-    "<date>": (
-        rf"when(?= {_VERB}\b|\W*$)|(?:know|say) when|how soon"
-        r"|(?:what|which) (date|day|month|year|time)s?|(date) of|wann|quand|quelle (heure)|cu[aá]ndo|qué (hora)",
-        rf"(?i:\b(?:{_DAY}|\d\d?(?:st|nd|rd|th|\.)? {_MONTH}|{_MONTH} \d|(?:1[5-9]|20)\d\d\b|\d\d?[./]\d\d?[./]\d\d"
-        r"|\d\d?:\d\d\b|\d\d? (?:uhr|h \d\d)\b|\d ?[ap]\.?m\b))",
-    ),
-    "<span>": (
-        r"how (?:(long|old|far|thick|wide|deep|tall)|much time)",
-        rf"(?i:(?:{_COUNT}\W{{0,3}}|\b(?:an?|one) )(?:(?:sec|min|hour|day|week|month|year|met(?:er|re)|mile|inch)[a-z]*"
-        r"|[smhd]|hrs?|[mck]m|feet|ft)\b)",
-    ),
-    "<warmth>": (r"what (temp\w*)|how (hot|warm|cold)", r"(?i:\d\W{0,2}(?:degrees?|celsius|fahrenheit|[cf])\b)"),
-    "<sum>": (
-        rf"(?:what (?:do|does|did)|how much {_VERB})\b.*\b(costs?|charged?|pay|paid)"
-        rf"|what (?:is|are|was|were) the (?:\w+ )?(price|cost|fee|charge)s?|how much(?= (?:money|{_VERB})\b|\W*$)"
-        r"|(?:wie ?viel|combien|cu[aá]nto)\b.*\b((?:kost|zahl|co[uû]t|paie|paye|pag|cuesta|vale)\w*)"
-        r"|wie ?viel (?:ist|sind|beträgt|macht)|combien (?:est|fait|ça)|cu[aá]nto (?:es|son)",
-        rf"(?:[£$€¥฿₠-⃀]|(?<![^\W_]){_CURRENCY})\W{{0,3}}\d"
-        rf"|\d(?:[.,][-–]+)?\s?(?:[%£$€¥฿₠-⃀]|{_CURRENCY}(?![^\W_])|(?i:per ?cent\b))",
-    ),
-}
-# "20 days", "75g of cocoa", "Eggs: 5".
-_UNIT, _NOUN = rf"(?:(?:%|(?!(?:st|nd|rd|th)\b){_LETTERS}{{1,4}})(?: of)?)", rf" ({_LETTERS}{{3,}})"
-_COUNTED = re.compile(rf"{_COUNT}{_UNIT}?{_NOUN}(?:{_NOUN})?|({_LETTERS}{{3,}}): \d", re.IGNORECASE)
-_HOW_MANY = re.compile(rf"(?i)how (?:many|much(?! (?:money|time|{_VERB})\b)) (?:of )?(?:the )?(\w+)(?: (\w+))?")
+_DATA: dict[str, dict[str, list[Any]]] = shipped("loopwright.workflows.rag.question", "kinds.yaml")
+_PART: dict[str, str] = {}
+for _name, _each in _DATA["parts"].items():
+    _PART[_name] = f"(?:{'|'.join(_each) % _PART})"
+_KINDS = {kind: ["|".join(each) % _PART for each in both] for kind, both in _DATA["kinds"].items()}
+_LETTERS, _MONTH = _PART["letters"], _PART["month"]
+_HOW_MANY, _COUNTED = (re.compile("|".join(each) % _PART, re.IGNORECASE) for each in _DATA["counts"].values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +113,7 @@ def sought(question: str, lexicon: Lexicon) -> dict[str, Asked]:
             for term in words.keys() & terms(" ".join(filter(None, match.groups()))):
                 found[term] = replace(words[term], forms={**words[term].forms, kind: 1.0})
             found[kind] = Asked(_WANTED, {kind: 1.0}, rarity=0.0)
-    if (many := _HOW_MANY.search(question)) and (counted := _counted(many.groups())):
+    if (many := _HOW_MANY.search(question)) and (counted := _counted(many.groups(), found)):
         found["<counted>"] = Asked(_WANTED, dict.fromkeys(counted, 1.0), rarity=0.0)
     return found if words else {}
 
@@ -165,8 +134,10 @@ def other_figures(question: str, text: str) -> set[str]:
     return {*terms(asked)}.difference(terms(re.sub(f"{sums}|{places}", " ", text)))
 
 
-def _counted(words: tuple[str, ...]) -> set[str]:
-    return {f"<{term}>" for word in words if word for term in terms(word)}
+def _counted(words: Iterable[str], asked: Mapping[str, Asked] | None = None) -> set[str]:
+    """What marks these words, in all forms that they have in the documents, as counted."""
+    each = {term for word in words if word for term in terms(word)}
+    return {f"<{form}>" for term in each for form in (asked[term].forms if asked and term in asked else [term])}
 
 
 @lru_cache(maxsize=16)
@@ -231,7 +202,8 @@ def _forms(word: str, term: str, lexicon: Lexicon, strange: bool) -> dict[str, f
         return forms
     known = [e for e in (sorted(lexicon.foreign) if strange else lexicon.terms) if len(e) > 2 and e.isalpha()]
     if word not in english_words():
-        near = _nearest(term, known, 1 if len(word) < 5 else 2)[:8]
+        # Another first letter makes another word of a short one.
+        near = _nearest(term, [e for e in known if len(word) > 4 or e[0] == term[0]], 1 if len(word) < 5 else 2)[:8]
         forms |= {form: _CORRECTED for form, distance in near if distance == near[0][1]}
     if len(word) > 4:
         for form in known:

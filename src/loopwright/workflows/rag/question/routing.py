@@ -8,24 +8,8 @@ from loopwright.config import shipped
 from loopwright.workflows.rag.question.words import fold
 from loopwright.workflows.rag.schemas import Route
 
-_WEB = re.compile(
-    r"^(?:(?:please|can you|could you|would you|go and)\s+)*"
-    r"(?:(?:search|google|check|browse|query)(?: on)? (?:the )?(?:web|internet|online|net(?= for\b|\W*$))\b"
-    r"|(?:look|search|find)(?: up| out| for)?(?: (?P<inner>.{1,200}?))?(?: up)? (?:on the (?:web|internet)|online)\b"
-    r"|(?:do|run|make) a web ?search\b|web ?search\b"
-    r"|such(?:e)? (?:im (?:internet|netz|web))|cherche(?:z)? sur (?:internet|le web)|busca(?:r)? en (?:internet|la web)"
-    r"|(?:ช่วย)?(?:ค้นหา|ค้น|หา|เสิร์ช)(?:ใน|จาก|บน|ทาง)(?:เว็บ|อินเทอร์เน็ต|เน็ต|กูเกิล)"
-    r"|(?:请|請|帮我|幫我)*(?:在|上)?(?:网上|網上|网络上|互联网上?|網路上)(?:搜索|搜尋|搜|查找|查询|查一下|查)(?:一下)?)"
-    r"(?:\s*(?:(?:for|about|nach|por|เกี่ยวกับ|เรื่อง)\b|[:：,，]|and (?:tell me|find(?: out)?)))?\s*(?P<rest>.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
-# What is asked comes first, and the web in a clause of its own: "Can guests use the internet?" asks for none.
-_WEB_AFTER = re.compile(
-    r"^(?P<rest>.{3,500}?)(?:(?:(?<=[,;:.?!–-])|\s(?:and|please))\s+(?:and |please )*"
-    r"(?:(?:search|check|look (?:it|this) up|(?<!and )use)\s+(?:on |in )?(?:the )?(?:web|internet|online)|on the web)"
-    r"|,?\s+according to the (?:web|internet))\s*[?.!]*$",
-    re.IGNORECASE | re.DOTALL,
-)
+_ASKS: dict[str, list[str]] = shipped("loopwright.workflows.rag.question", "web.yaml")
+_WEB, _WEB_AFTER = (re.compile("".join(_ASKS[place]), re.IGNORECASE | re.DOTALL) for place in ("before", "after"))
 # Before or behind what is said may stand a short address: "hello loopwright", "thanks, bye".
 _ADDRESS = r"(?:(?:oh|ok|okay|great|well|hello|hi|hey|please)[ ,]+)*"
 _EMPTY = ("", "it", "that", "this", "for it", "for me", "up", "please")

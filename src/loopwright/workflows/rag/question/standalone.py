@@ -54,6 +54,10 @@ def standalone_question(question: str, history: Sequence[str]) -> str:
     unsaid = [each for each in unsaid if not named or (any(refers) and each[:1].islower())]
     # Of an answer only full names: a quote has more capitals than names.
     meant = "" in refers or not own or _OF_IT.match(text)
-    told = [name for turn in said if meant for name in names(turn[:300]) if " " in name][:_MOST_NAMES]
-    added = [name for name in unique([*named, *keywords(asked), *told, *unsaid]) if fold(name) not in own][:_MOST_ADDED]
+    # One that shares a word with what was asked of is another of its kind: "Volt 4" after "Volt 3".
+    kin = {*terms(" ".join(named))}
+    told = [name for turn in said if meant for name in names(turn[:300]) if " " in name and kin.isdisjoint(terms(name))]
+    added = [
+        name for name in unique([*named, *keywords(asked), *told[:_MOST_NAMES], *unsaid]) if fold(name) not in own
+    ][:_MOST_ADDED]
     return f"{text} ({', '.join(added)})" if added else question

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from loopwright.config import shipped
 from loopwright.retrieval.names import find_mentions
 from loopwright.retrieval.text import STOP_WORDS, UNSPACED, fold, terms
 from loopwright.workflows.rag.schemas import Complexity
@@ -18,14 +19,7 @@ ASKING_WORDS = STOP_WORDS | frozenset(
 """English words that ask or connect, and so say nothing of what is looked for."""
 
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
-_PARTICLES = (
-    "คือ เป็นอะไร เป็นใคร อะไร ใคร อยู่ที่ไหน ที่ไหน ไหน เมื่อไหร่ เมื่อไร เมื่อใด ครับ ค่ะ คะ นะ แล้ว "
-    "ตั้งแต่เมื่อไหร่ อย่างไร ยังไง ทำไม เพราะอะไร เท่าไหร่ เท่าไร เท่าใด กี่ หรือไม่ หรือเปล่า ใช่ไหม ไหม มั้ย บ้าง ใด "
-    "什么时候 什麼時候 什么 什麼 甚么 甚麼 谁 誰 哪里 哪裡 哪儿 哪个 哪個 哪一个 哪些 哪年 哪 吗 嗎 "
-    "呢 有多长 有多長 有多高 有多大 有多远 有多遠 有多深 有多重 有多久 多长 多高 多大 多远 多深 多重 多久 "
-    "何时 何時 怎么样 怎么 怎麼 怎样 怎樣 如何 为什么 為什麼 为何 為何 多少 几个 幾個 几 幾 是否 "
-    "请问 請問 是 在 的 了"
-).split()
+_PARTICLES = " ".join(shipped("loopwright.workflows.rag.question", "particles.yaml")["particles"].values()).split()
 # Longer ones first, so that "什么时候" is not left as "时候".
 _PARTICLE = re.compile("|".join(sorted(_PARTICLES, key=len, reverse=True)))
 

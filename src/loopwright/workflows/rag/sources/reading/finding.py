@@ -7,21 +7,14 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+from loopwright.config import shipped
 from loopwright.errors import DocumentError
 from loopwright.workflows.files.source import ReadingLimits, ReadingProblem, document_id, log_problem, logger
 from loopwright.workflows.rag.sources.reading.layout import ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
-_READERS = {
-    "docx_file:read": ".docx",
-    "html_file:read": ".htm .html .xhtml",
-    "markdown_file:read": ".markdown .md .mdx",
-    "markdown_file:read_markup": ".adoc .asciidoc .org .rst",
-    "markdown_file:read_text": ".log .srt .text .txt .vtt",
-    "pdf_file:read": ".pdf",
-    "records:read": ".csv .json .jsonl .ndjson .tsv",
-}
-FORMATS = {kind: reader for reader, kinds in _READERS.items() for kind in kinds.split()}
+_READERS = shipped("loopwright.workflows.rag", "data/readers.yaml")
+FORMATS: dict[str, str] = {kind: reader for reader, kinds in _READERS.items() for kind in kinds.split()}
 """Extension in lower case -> module and function here that read it, imported when they are needed."""
 
 

@@ -10,23 +10,15 @@ from bs4.dammit import EncodingDetector
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 from lxml.html import fragment_fromstring
 
+from loopwright.config import shipped
 from loopwright.workflows.files import text_of
 from loopwright.workflows.rag.sources.reading.formulas import linear
 from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.source import Source
 
-_UNSEEN = frozenset(
-    "script style noscript template title svg iframe object canvas audio video datalist nav rp rt del s strike".split()
-)
-# What is beside a page's text: menus, search fields, questions about cookies.
-_UNSEEN_ROLES = frozenset("navigation menu menubar search dialog alertdialog".split())
-_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
-_INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data dfn em font i img ins kbd label mark q rb ruby samp small span strong "
-    "sub sup time tt u var wbr".split()
-)
-_CELLS = frozenset("td th".split())
-_ROWS = frozenset("li tr option".split())
+_NAMES = shipped("loopwright.workflows.rag", "data/html.yaml")
+_HTML = {kind: frozenset(names.split()) for kind, names in _NAMES.items()}
+_HEADINGS, _CELLS, _ROWS = _HTML["headings"], _HTML["cells"], _HTML["rows"]
 _BLOCKS = ["table", "tr", "pre", *_HEADINGS]
 _LATIN = ("iso-8859-1", "latin-1", "latin1", "windows-1252", "cp1252")
 _SPACES = re.compile(r"\s+")
@@ -40,16 +32,21 @@ def read(source: Source) -> Iterator[ReadDocument]:
     data = source.data(source.limits.html_bytes)
     markup = _markup(source, data)
     try:
-        with catch_warnings():
-            # XHTML is read as HTML on purpose, and a text that looks like an address is still the page.
-            simplefilter("ignore", UnusualUsageWarning)
-            soup = BeautifulSoup(markup, "lxml")
+        soup = tree_of(markup)
         title = soup.title.get_text() if soup.title else ""
-        text, sections, heading = _Page().read(soup)
+        text, sections, heading = Page().read(soup)
     except Exception as error:
         # The parser is not ours, and what it raises on damaged pages is nowhere listed.
         raise source.error(f"is no readable HTML: {type(error).__name__}: {error}") from error
     yield source.document(text, sections, title=title.strip() or heading, raw=data)
+
+
+def tree_of(markup: str | bytes) -> BeautifulSoup:
+    """The tree of a page."""
+    with catch_warnings():
+        # XHTML is read as HTML on purpose, and a text that looks like an address is still the page.
+        simplefilter("ignore", UnusualUsageWarning)
+        return BeautifulSoup(markup, "lxml")
 
 
 def _markup(source: Source, data: bytes) -> str:
@@ -65,19 +62,24 @@ def _markup(source: Source, data: bytes) -> str:
     return text_of(source, data)
 
 
-class _Page:
-    """Walks a page and collects its blocks."""
+class Page:
+    """Walks the tree of a page and collects its blocks."""
 
     def __init__(self) -> None:
+        self._number: int | None = None
         self._layout = Layout()
         self._block: list[str] = []
         # The cells of the row above, each with how many rows it goes on for.
         self._above: list[tuple[str, int]] = []
 
-    def read(self, soup: Tag) -> tuple[str, tuple[Section, ...], str]:
+    def read(self, *trees: Tag) -> tuple[str, tuple[Section, ...], str]:
+        """The text of one tree after the other, its sections, and the heading that all others stand under.
+
+        An element with ``page`` begins a page of that number.
+        """
         # A stack of what is still to do instead of recursion: pages may be nested deeper than Python calls.
         # The end of a block, by its tag, waits behind what is in it.
-        waiting: list[PageElement | tuple[str]] = [soup]
+        waiting: list[PageElement | tuple[str]] = [*reversed(trees)]
         while waiting:
             item = waiting.pop()
             if isinstance(item, tuple):
@@ -93,6 +95,7 @@ class _Page:
         """Begin a tag, and give what is in it, last first."""
         if _is_unseen(tag):
             return []
+        self._number = int(str(tag["page"])) if tag.has_attr("page") else self._number
         if tag.name in ("br", "math"):
             self._block.append("\n" if tag.name == "br" else linear(fragment_fromstring(str(tag))))
             return []
@@ -100,7 +103,7 @@ class _Page:
         beside = [type(each) is NavigableString and each.strip() for each in (tag.previous_sibling, tag.next_sibling)]
         # An element of the page's own is within a line where words are beside it, a button where it is in a heading.
         is_within = any(beside) if not tag.name.isalnum() else tag.name == "button" and tag.find_parent(_HEADINGS)
-        if tag.name in _INLINE or is_within:
+        if tag.name in _HTML["inline"] or is_within:
             if tag.name == "sup" and tag.get_text()[:1].isdigit() and "".join(self._block[-1:])[-1:].isdigit():
                 self._block.append("^")  # a power, or the mark of a note, is no digit of the number before it
             return inside
@@ -129,10 +132,15 @@ class _Page:
         blocks = _BLOCKS if len(name) < 500 else [*_BLOCKS, "ul", "ol"]
         if (len(tags) + len(kept) < 2 and not is_group) or any(cell.find(blocks) for cell in tags):
             return False
-        cells = [(" ".join(_Page().read(cell)[0].split()), _span(cell, "rowspan")) for cell in tags]
+        cells = [
+            (None if cell.has_attr("as-above") else " ".join(Page().read(cell)[0].split()), _span(cell, "rowspan"))
+            for cell in tags
+        ]
         wide = [cell for cell, width in zip(cells, widths, strict=True) for _ in range(width)]
         each = iter(wide)
-        self._above = [kept.get(place) or next(each, ("", 1)) for place in range(len(wide) + len(kept))]
+        row = [kept.get(place) or next(each, ("", 1)) for place in range(len(wide) + len(kept))]
+        above = [text for text, _ in self._above] + [""] * len(row)
+        self._above = [(above[place] if text is None else text, rows) for place, (text, rows) in enumerate(row)]
         self._layout.paragraph(" | ".join(text for text, _ in self._above), kind=f"tr{id(tag.find_parent('table'))}")
         return True
 
@@ -140,7 +148,7 @@ class _Page:
         text = _DOUBLE_SPACES.sub(lambda space: space[1] or space[2], "".join(self._block))
         self._block.clear()
         if tag in _HEADINGS:
-            self._layout.heading(int(tag[1]), text)
+            self._layout.heading(int(tag[1]), text, self._number)
         else:
             self._layout.paragraph(text, kind=tag if tag in _ROWS else "")
 
@@ -152,10 +160,10 @@ def _span(cell: Tag, name: str) -> int:
 
 def _is_unseen(tag: Tag) -> bool:
     return (
-        tag.name in _UNSEEN
+        tag.name in _HTML["unseen"]
         or tag.has_attr("hidden")
         or tag.get("aria-hidden") == "true"
-        or tag.get("role") in _UNSEEN_ROLES
+        or tag.get("role") in _HTML["unseen_roles"]
         or _HIDDEN.search(str(tag.get("style"))) is not None
         # "¶" beside a heading.
         or (tag.name == "a" and str(tag.get("href")).startswith("#") and not re.search(r"\w", tag.get_text()))

@@ -3,12 +3,14 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, cast
 
 import yaml
 from markdown_it import MarkdownIt
 
+from loopwright.config import shipped
 from loopwright.workflows.files import text_of
 from loopwright.workflows.files.rst import as_markdown
 from loopwright.workflows.rag.sources.reading.layout import Mark, ReadDocument, Section, below, sections, title_of
@@ -50,10 +52,23 @@ def read(source: Source) -> Iterator[ReadDocument]:
 def read_markup(source: Source) -> Iterator[ReadDocument]:
     """Read reStructuredText, AsciiDoc or Org; spans are those of the Markdown that it becomes."""
     text = text_of(source, data := source.data(source.limits.text_bytes))
-    # AsciiDoc and Org differ from Markdown most in the marks of their headings.
-    mark = {".rst": "", ".org": r"\*"}.get(source.path.suffix.lower(), "=")
-    text = re.sub(rf"(?m)^{mark}+(?= )", lambda match: "#" * len(match[0]), text) if mark else as_markdown(text)
+    kind = source.path.suffix.lower()
+    text = as_markdown(text) if kind == ".rst" else _as_markdown(text, "org" if kind == ".org" else "adoc")
     yield _document(source, text, data)
+
+
+def _as_markdown(text: str, kind: str) -> str:
+    markup = shipped("loopwright.workflows.rag", "data/markup.yaml")[kind]
+    parts = re.split(markup["code"], text, flags=re.MULTILINE | re.IGNORECASE)
+    for mark, said in markup["marks"].items():
+        pattern = re.compile(mark, re.MULTILINE | re.IGNORECASE)
+        for place in range(0, len(parts), 2):  # between them is code
+            parts[place] = pattern.sub(partial(_said, said), parts[place])
+    return "```".join(parts)
+
+
+def _said(said: str, mark: re.Match[str]) -> str:
+    return said * len(mark[0]) if said == "#" else mark.expand(said)
 
 
 def _document(source: Source, body: str, raw: bytes, title: str = "", **about: Any) -> ReadDocument:

@@ -5,30 +5,50 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
-from io import BytesIO
-from itertools import chain, groupby
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
+from threading import Lock
+from typing import Any
 
-from pypdf import PageObject, PasswordType, PdfReader
-from pypdf.generic import DictionaryObject, NameObject
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw
 
 from loopwright.errors import DocumentError
 from loopwright.retrieval.english import english_words
 from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
-logging.getLogger("pypdf").setLevel(logging.ERROR)  # its warnings are about files, at length, and for developers
+logging.getLogger("pypdfium2").setLevel(logging.ERROR)  # its warnings are for developers
+_ONE_AT_A_TIME = Lock()  # PDFium reads for one thread only
 _PARTED = re.compile(r"\b([^\W\d_]+)[-\u00ad\u2010] ?\n([^\W\d_A-ZÀ-ÖØ-Þ]\w*)")
 # Headings have larger letters than most of the text; rows, labels, page numbers, sentences and many lines are none.
 # Where much is larger, as in the text of a scan, size says nothing.
 _HEADING = re.compile(
     r"(?=[\s\S]{2,200}$)(?=.*[^\W\d_]{2})(?!\w+ \d+(?: \w+ \d+)?$)[\W\d_]*+(?![a-zß-ÿ]).+(?:\n.+){0,3}(?<![.,;])"
 )
+_DATE = re.compile(r"D:(\d{8})(\d{6})([+-]\d\d)?'?(\d\d)?.*", re.DOTALL)
 _LARGER, _MUCH = 1.08, 0.25
-_NARROW = frozenset(" !'(),-./:;I[]fijlrt|")
+_HYPHENS = "\x02\ufffe"  # how PDFium gives one that parts a word at the end of a line
+_LEFTWARDS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")  # Hebrew, Arabic
+_NO_CELL = re.compile(rf"^:|{_LEFTWARDS.pattern}")  # behind the name of a value, and where the line runs the other way
+_NONE = "\0"  # and a sign whose font does not say which it is
 _Line = tuple[str, int]
 """The text of a line, and how high its letters are in half points, 0 where they are turned."""
+
+
+@dataclass(slots=True)
+class _Word:
+    """Letters that stand together."""
+
+    text: str
+    """The letters."""
+    left: float
+    """Where they begin on the page, in points."""
+    right: float
+    """Where they end."""
+    size: float
+    """How high they are, 0 where they are turned."""
 
 
 def read(source: Source) -> Iterator[ReadDocument]:
@@ -38,27 +58,27 @@ def read(source: Source) -> Iterator[ReadDocument]:
     if b"%PDF-" not in data[:1024]:
         raise source.error("is no PDF, whatever its name; check what kind of file it is")
     try:
-        reader = PdfReader(BytesIO(data))
-        if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
-            raise source.error("is encrypted; save a copy without a password")
-        text, sections, heading = _layout(source, reader).finish()
-        about, date = reader.metadata, None
-        with suppress(ValueError):  # a date that is none
-            date = source.date((about.modification_date or about.creation_date) if about else None)
-        title = (about.title if about else None) or ""
-        title = "" if title in ("untitled", "(anonymous)") else title  # reportlab's names for what nobody named
+        with _ONE_AT_A_TIME, PdfDocument(data) as pdf:
+            pdf.init_forms()
+            text, sections, heading = _layout(source, pdf).finish()
+            about = pdf.get_metadata_dict()
     except DocumentError:
         raise
     except Exception as error:
-        # What pypdf raises on damaged files is nowhere listed: KeyError, TypeError, RecursionError and more.
+        if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD:
+            raise source.error("is encrypted; save a copy without a password") from error
+        # What else damaged files lead to is nowhere listed.
         raise source.error(f"is a damaged PDF: {type(error).__name__}: {error}") from error
     if not text:
         raise source.error("has no text: scanned pages need OCR, and damaged ones another copy")
+    title = about["Title"] if about["Title"] not in ("untitled", "(anonymous)") else ""  # reportlab's for no name
+    dates = (_DATE.sub(r"\1T\2\3\4", about[name]) for name in ("ModDate", "CreationDate"))
+    date = next(filter(None, map(source.date, dates)), None)
     yield source.document(text, sections, title=title or heading, raw=data, date=date)
 
 
-def _layout(source: Source, reader: PdfReader) -> Layout:
-    layout, pages, lengths = Layout(), [*_pages(source, reader)], Counter[int]()
+def _layout(source: Source, pdf: PdfDocument) -> Layout:
+    layout, pages, lengths = Layout(), [*_pages(source, pdf)], Counter[int]()
     for text, size in chain.from_iterable(pages):
         lengths[size] += len(text)
     usual = max(lengths, key=lengths.__getitem__, default=0)
@@ -77,75 +97,133 @@ def _layout(source: Source, reader: PdfReader) -> Layout:
     return layout
 
 
-def _pages(source: Source, reader: PdfReader) -> Iterator[list[_Line]]:
+def _pages(source: Source, pdf: PdfDocument) -> Iterator[list[_Line]]:
     """The lines of each page; none of a scan, and of one that is damaged."""
     unread: list[str] = []
     end = time.monotonic() + source.limits.pdf_seconds
-    for number, page in enumerate(reader.pages, 1):
+    for number in range(1, len(pdf) + 1):
         lines, is_read = list[_Line](), False
-        with suppress(Exception):  # what pypdf raises on a damaged page is nowhere listed
-            lines += [*_lines(page), *((text, 0) for text in dict.fromkeys(_filled(page)))]
-            is_read = bool(lines or not page.images)
+        with suppress(PdfiumError), closing(pdf[number - 1]) as page:
+            lines += [*_lines(page), *((text, 0) for text in dict.fromkeys(_filled(pdf, page)))]
+            is_read = bool(lines or not any(page.get_objects([raw.FPDF_PAGEOBJ_IMAGE])))
         unread += [] if is_read else [str(number)]
         yield lines
         if time.monotonic() > end:
             raise source.error(f"took the limit pdf_seconds, {source.limits.pdf_seconds:g}, to page {number}; split it")
-    if 0 < len(unread) < len(reader.pages):
+    if 0 < len(unread) < len(pdf):
         told = ", ".join(unread[:20])
         source.ignored(source.error(f"{len(unread)} page(s) are scans, which need OCR, or damaged: {told}"))
 
 
-def _lines(page: PageObject) -> list[_Line]:
+def _letters(page: PdfPage) -> Iterator[tuple[str, str, raw.FS_RECTF, float]]:
+    """What PDFium sees before each letter of a page (nothing, a space, a line's end), the letter, its box and size."""
+    text, box, matrix, gap, size = page.get_textpage(), raw.FS_RECTF(), raw.FS_MATRIX(), "\n", 0.0
+    for place in range(text.count_chars()):
+        letter = chr(raw.FPDFText_GetUnicode(text, place))
+        if letter in _NONE or letter.isspace():
+            gap = "\n" if "\n" in (letter, gap) else " "
+            continue
+        if gap:  # the letters of a word are alike
+            raw.FPDFText_GetMatrix(text, place, matrix)
+            turned = abs(matrix.b) > 0.01 * abs(matrix.a)
+            size = 0.0 if turned else raw.FPDFText_GetFontSize(text, place) * abs(matrix.d)
+        raw.FPDFText_GetLooseCharBox(text, place, box)
+        yield gap, "-" if letter in _HYPHENS else letter, box, size
+        gap = "\n" if letter in _HYPHENS else ""
+
+
+def _lines(page: PdfPage) -> Iterator[_Line]:
     """The lines of a page, in the order of its text, each whole, however many pieces it was written in."""
-    lines: list[list[tuple[str, float]]] = []
-    ended, end, base = True, 0.0, 0.0
-    row, columns = list[float](), list[float]()  # where cells begin, of the line and of the table's fullest
+    lines: list[list[_Word]] = []
+    foot, top, begin, end = 0.0, 0.0, 0.0, 0.0  # how low and high the line is, and where its last letter stands
+    for gap, letter, box, size in _letters(page):
+        overlap, height = min(top, box.top) - max(foot, box.bottom), box.top - box.bottom
+        word = lines[-1][-1] if lines else None
+        if word and not size and not word.size and abs(box.left - word.left) < 1:
+            beside = overlap * 20 > box.left - box.right  # turned letters may each be written on their own
+        else:
+            # What is raised stands beside its word; other lines of small print may touch.
+            beside = word and size and overlap * 2 > min(height, top - foot) and box.left > word.right - height
+        if word is None or (gap == "\n" and not beside):
+            lines.append([_Word(letter, box.left, box.right, size)])
+            foot, top = box.bottom, box.top
+        elif letter == word.text[-1] and size and overlap * 2 > height and begin < box.left < (begin + end) / 2:
+            continue  # written twice, a little apart: bold, or with a rim
+        elif gap == " " or max(box.left - word.right, word.left - box.right) > size * 0.1:
+            lines[-1].append(_Word(letter, box.left, box.right, size))
+        elif (box.left, box.right) == (begin, end) and _LEFTWARDS.match(letter):
+            word.text = word.text[:-1] + letter + word.text[-1]  # PDFium gives both letters of one sign turned round
+        else:
+            is_before = box.left > end - size * 0.1 and _LEFTWARDS.match(word.text) and _LEFTWARDS.match(letter)
+            word.text = letter + word.text if is_before else word.text + letter
+            word.left, word.right = min(word.left, box.left), max(word.right, box.right)
+        if not size:
+            foot, top = min(foot, box.bottom), max(top, box.top)
+        elif height > top - foot:
+            foot, top = box.bottom, box.top
+        begin, end = box.left, box.right
+    columns, rows = list[_Word](), 0  # where the cells of the table begin, and how many rows it has so far
+    for words in lines:
+        text, row = _row(words, columns)
+        # The fullest of a table's first rows, as a header may have no name for the first column.
+        rows = rows + 1 if " | " in text else 0
+        if not rows or (rows < 3 and len(row) > len(columns)):
+            columns = row if rows else []
+        lengths = Counter[float]()
+        for word in words:
+            lengths[word.size] += len(word.text)
+        # Letters beyond the first 65,536 come in halves.
+        yield (
+            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+            round(2 * max(lengths, key=lengths.__getitem__)),
+        )
 
-    def piece(text: str, outer: list[float], inner: list[float], _font: object, size: float) -> None:
-        nonlocal ended, end, base, row, columns
-        if shown := text.strip():
-            left = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
-            foot = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
-            turned = abs(inner[0] * outer[1] + inner[1] * outer[3]) > 0.01 * abs(inner[0] * outer[0])
-            height = 0.0 if turned else size * (inner[2] * outer[1] + inner[3] * outer[3])
-            if ended and lines and abs(foot - base) * 4 < height and left > end - height:
-                begun = "".join(text for text, _ in lines[-1][-9:]).rstrip()
-                # Cells stand farther apart than words; the mark of a list, and the name of a value, stand as far.
-                gap = height * (0.9 if re.search(r"\w{2}|\|", begun) else 1.8)
-                # Empty cells are not written, but the table's fullest row says where they are, and where others begin.
-                known = any(abs(left - each) * 2 < height for each in columns[len(row) :])
-                is_cell = (known or left > end + gap) and not begun.endswith(":")
-                cells = max(1, sum(each < left + height / 2 for each in columns) - len(row)) if is_cell else 0
-                row += [left] * cells
-                text = (" | " * cells or " ") + text.lstrip()
-            elif ended:
-                columns, row = (columns if 1 < len(row) <= len(columns) else row), [left]
-                lines.append([])
-            lines[-1].append((text.rstrip("\n"), height))
-            # About: letters of China and Japan are as wide as high.
-            wide = sum(1.0 if letter > "\u2e7f" else 0.28 if letter in _NARROW else 0.61 for letter in shown)
-            end, base = left + height * wide, foot
-        elif not ended:  # a space between words, written alone
-            lines[-1].append((text.rstrip("\n"), 0.0))
-        ended = "\n" in text or (ended and not shown)
 
-    page.extract_text(visitor_text=piece)
-    heights = [max(pieces, key=lambda piece: len(piece[0].strip()))[1] for pieces in lines]
-    texts = ("".join(text for text, _ in pieces).rstrip() for pieces in lines)
-    return [*zip(texts, (max(0, round(2 * height)) for height in heights), strict=True)]
+def _row(words: list[_Word], columns: list[_Word]) -> tuple[str, list[_Word]]:
+    """The text of a line, with a bar between cells, and the first words of these."""
+
+    def column(word: _Word, first: int) -> int:
+        below = (word.left < each.right and each.left < word.right for each in columns[first:])
+        return next((place for place, is_below in enumerate(below, first) if is_below), -1)
+
+    text, row = words[0].text, [*columns[: max(0, column(words[0], 0))], words[0]]
+    gaps = [word.left - before.right for before, word in pairwise(words)]
+    usual = min(gaps, default=0.0)  # lines of a narrow column have wide gaps, all alike
+    for word, gap in zip(words[1:], gaps, strict=True):
+        # Cells stand farther apart than words; the mark of a list, a sentence and the name of a value too.
+        marked = text[-1] in ".!?" or not re.search(r"\w{2}|\|", text[-9:])
+        # Empty cells are not written, but the table's first rows say where they are, and where others begin.
+        place = column(word, len(row))
+        known = not marked and place >= 0 and abs(word.left - columns[place].left) * 2 < word.size
+        wide = gap > usual * 1.5 or max(gaps) > word.size * 1.3 or len(gaps) == 1
+        least = word.size * (0.3 if known else 1.8 if marked else 0.9)
+        is_cell = word.size and wide and gap > least and not _NO_CELL.search(text[-1] + word.text)
+        cells = max(1, place - len(row) + 1) if is_cell else 0
+        row += [word] * cells
+        text += (" | " * cells or " ") + word.text
+    return text, row
 
 
-def _filled(page: PageObject) -> Iterator[str]:
+def _filled(pdf: PdfDocument, page: PdfPage) -> Iterator[str]:
     """What was filled into a form on the page, which is no part of the page's text."""
-    with suppress(Exception):  # a broken form is no reason to refuse what the page says
-        for field in (each.get_object() for each in page.annotations or ()):
-            if not isinstance(field, DictionaryObject) or field.get_inherited("/F", 0) & 0b100010:
-                continue  # it is hidden, or not for a screen
-            value, is_password = field.get_inherited("/V"), field.get_inherited("/Ff", 0) & 1 << 13
-            if isinstance(value, str) and value.strip() and value != "/Off" and not is_password:
-                own = "/T" if "/T" in field and "/TU" not in field else "/TU"
-                name = field.get_inherited(own) or field.get_inherited("/T")
-                yield f"{name}: {value.removeprefix('/') if isinstance(value, NameObject) else value}"
+    form = pdf.formenv
+    for place in range(raw.FPDFPage_GetAnnotCount(page) if form else 0):
+        field = raw.FPDFPage_GetAnnot(page, place)
+        value = _told(raw.FPDFAnnot_GetFormFieldValue, form, field)
+        is_seen = not raw.FPDFAnnot_GetFlags(field) & (raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW)
+        is_password = raw.FPDFAnnot_GetFormFieldFlags(form, field) & raw.FPDF_FORMFLAG_TEXT_PASSWORD
+        if is_seen and value.strip() and value != "Off" and not is_password:
+            own = _told(raw.FPDFAnnot_GetStringValue, field, b"TU") or _told(raw.FPDFAnnot_GetStringValue, field, b"T")
+            above = _told(raw.FPDFAnnot_GetFormFieldAlternateName, form, field)
+            yield f"{own or above or _told(raw.FPDFAnnot_GetFormFieldName, form, field)}: {value}"
+        raw.FPDFPage_CloseAnnot(field)
+
+
+def _told(function: Any, *about: Any) -> str:
+    """The text that one of PDFium's functions gives, which first says how many bytes it has."""
+    buffer = (raw.FPDF_WCHAR * (function(*about, None, 0) // 2))()
+    function(*about, buffer, len(buffer) * 2)
+    return bytes(buffer).decode("utf-16-le", "replace").rstrip("\0")
 
 
 def _joined(match: re.Match[str]) -> str:
