@@ -537,8 +537,12 @@ def test_beside_a_time_words_of_plain_speech_are_no_subject_and_what_is_denied_s
 def test_what_was_told_of_a_time_holds_for_a_subject_and_not_for_a_question_of_its_own() -> None:
     before = turns("I can only come on Sunday, from 10 to 14")
     assert asked(read("what is there about radio?", *before), "day") == [(SUNDAY,)]
-    question = read("Which keynotes are there on Sunday?", *turns("radio talks in the Great Hall"))
-    assert not asked(question, "room") and question.topic == ""
+    for text in ("Which keynotes are there on Sunday?", "what's on at ten on Sunday?", "who plays on Sunday?"):
+        question = read(text, *turns("radio talks in the Great Hall"))
+        assert not asked(question, "room") and question.topic == "", text
+    assert asked(read("what's on at 3pm?"), "day") == [(SATURDAY,)] and not asked(read("radio talks at 3pm"), "day")
+    assert asked(read("which films are on in April?"), "day") == [(SATURDAY, SUNDAY)]
+    assert read("and next?", *turns("who is speaking now?")).operation == "next"
 
 
 def test_who_says_their_name_asks_for_nobody_and_those_who_come_are_in_no_programme() -> None:

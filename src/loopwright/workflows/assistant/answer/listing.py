@@ -1,5 +1,6 @@
 """The answer without a chat model: what was computed, a list that explains each hit, and plainly what was not found."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -211,7 +212,7 @@ def _lead(
         return computed
     asked = _asked(question)
     if question.operation in _LEADS:
-        return f"{_LEADS[question.operation]}{asked.removesuffix(' now').removesuffix(' from now on')}:"
+        return f"{_LEADS[question.operation]}{re.sub(' (?:until |from )?now(?: on)?$', '', asked)}:"
     if question.query_mode == "profile" or (question.operation == "recommend" and not question.topic):
         return f"What may suit you{asked}:"
     persons = question.filters.values("person")

@@ -18,7 +18,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sep", "Oct
 _MARKDOWN = re.compile(r"([\\`*<>|])|((?<!\w)_|_(?!\w))")
 BRACKETS = str.maketrans("[]【】", "()()")
 """Makes brackets round, so that none can pass for a mark."""
-_MOST_NAMED = 3
+_MOST_NAMED, _MOST_DAYS = 3, 6
 _MOST_TOPIC = 120
 
 
@@ -75,7 +75,7 @@ def condition_said(asked: Condition) -> str:
     """One condition for people."""
     if asked.slot == "day":
         days = [day_named(date.fromisoformat(day)) for day in asked.values if day != "none"]
-        return f"on {joined(days or [asked.said], 'or')}"
+        return f"on {several(days or [asked.said], most=_MOST_DAYS)}"
     if asked.slot == "room":
         named = asked.said if len(asked.values) > _MOST_NAMED and asked.said else several(asked.values)
         return f"in {plain(named)}"

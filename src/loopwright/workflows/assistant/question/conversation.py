@@ -20,7 +20,7 @@ Beside: TypeAlias = Literal["after", "before", "during"]
 """How something lies in time to a session."""
 _ONES = frozenset({"one", "ones"})
 _SHORT = 7
-_SEEN, _THAT_DAY = "what you have seen", "that day"
+_SEEN, _THAT_DAY, _THAT_ONE = "what you have seen", "that day", "that one"
 ON_RECORDS = ("count", "first", "last", "longest", "shortest")
 _STEMS = {"long": (True, True), "short": (True, False), "lat": (False, True), "earli": (False, False)}
 _COMPARED = {stem + end: said for stem, said in _STEMS.items() for end in ("er", "est")}
@@ -38,7 +38,8 @@ def asked_in(text: str, history: Sequence[Turn], reader: Reader) -> Question:
             # What points at what was shown, asks for nothing else than before: "and on Sunday?" is of the same subject.
             filters = question.filters
             same = before is not None and (before.topic, before.filters.include) == (question.topic, filters.include)
-            pointed = filters.values("record") or (not same and any(each.slot == "record" for each in filters.exclude))
+            pointed = any(each.said == _THAT_ONE for each in filters.include)
+            pointed |= not same and any(each.slot == "record" for each in filters.exclude)
             before = question if before is None or (question.searches and not pointed) else before
         elif turn.referenced_ids:
             told = [records[each] for each in turn.referenced_ids if each in records]
@@ -65,6 +66,7 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     stepped = words("turns", "it after before")
     idle |= {n for n, each in enumerate(sentence.tokens) if each.taken == "day" and each.word in stepped}
     idle |= {n for n in range(len(sentence)) if _is_article(sentence, n)}
+    idle |= {1} if sentence.word(1) == "there" and sentence.is_any(2, words("things", "any some")) else set()
     said = {each.word for n, each in enumerate(sentence.tokens) if n not in idle}
     points = said & (words("turns", "it", "en") - words("turns", "them", "en") - _ONES | {"its"})
     # "The third one" - "and the second?", "no, the Sunday one", "can I do both?"
@@ -80,7 +82,7 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
         return _about(question, cited)
     if cited and question.operation in ("outside", "until") and said <= words("turns", "it what opens then") | {"long"}:
         return _about(question.model_copy(update={"operation": "find"}), cited[:1])  # "where is it?", "how long?"
-    if cited and {"who", *said} <= {"who", "who's", *words("grammar", "speaking")} and sentence.word(0)[:3] == "who":
+    if cited and sentence.word(0)[:3] == "who" and said <= words("turns", "asks") | words("grammar", "speaking"):
         return _about(question.model_copy(update={"operation": "find"}), cited)
     if question.operation == "outside" or (question.operation == "about" and question.by):
         return question
@@ -89,11 +91,12 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     on_records = question.operation in ON_RECORDS and not rest and not elsewhere
     on_those = on_records and not said & {*words("things", "sessions"), "thing", *COUNTS} - {"no"}
     on_those &= not (points and len(cited) == 1 and question.operation == "last")  # "when does it end?"
+    on_those |= question.operation == "next" and bool(before.topic and said & _ONES)
     # "When can I go home?" is asked of a day as a whole, or of all.
     told = rest or elsewhere or said & (words("things", "first last") | _COMPARED.keys() | words("turns", "it"))
-    if question.operation in ("first", "last") and not told:
+    if (question.operation in ("first", "last") and not told) or _stands_alone(question, sentence, said):
         whole = sentence.asks("day") or any(each.taken == "conference" for each in sentence.tokens)
-        days = (each for each in before.filters.include if each.slot == "day" and not whole)
+        days = [Condition(slot="day", values=reader.days)] if reader.days and not whole else []
         filters = question.filters.model_copy(update={"include": (*question.filters.include, *days)})
         return question.model_copy(update={"filters": filters})
     several = said & words("turns", "them") and not said & words("turns", "more")
@@ -102,7 +105,9 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
         pointed = _pointed(question, sentence, said, rest, cited, before)
         pointed = pointed or (None if rest else _shifted(question, sentence, cited, before))
     if pointed:
-        return pointed.model_copy(update={"unread": (), "doubted": False})
+        # "Can I camp there?" is not answered by when and where that is.
+        unread = question.unread if pointed.operation == "find" and not pointed.topic else ()
+        return pointed.model_copy(update={"unread": unread, "doubted": False})
     goes_on = on_those or (on_records and several) or _continues(sentence, said, rest, question)
     # A subject is asked for within the time that was told before: "I come on Sunday" - "what about Go?".
     bare = before.operation == question.operation == "find" and not before.topic and not question.filters.include
@@ -118,6 +123,17 @@ def _next(text: str, before: Question | None, cited: list[Record], listed: list[
     # What changes nothing was not understood: "and the day after?"
     unread = [sentence.tokens[place].raw for place in unlisted(sentence)] if asked == known else []
     return resumed.model_copy(update={"unread": question.unread or tuple(unread)})
+
+
+def _stands_alone(question: Question, sentence: Sentence, said: set[str]) -> bool:
+    """Whether a turn asks of a time for itself: "what is on at ten?", "wer spielt am Sonntag?", "plan my evening"."""
+    joined = said & words("turns", "it them person more corrects") or sentence.word(0) in words("turns", "opens")
+    verbs = words("turns", "goes_on") & {each.word for each in sentence.tokens[1:4]}
+    plain = question.doubted and question.topic  # "anything for kids today?"
+    asks = sentence.asks(*TIMES) and (plain or (verbs and sentence.is_any(0, words("turns", "asks"))))
+    talks = words("things", "sessions")
+    about = any(sentence.says(n, "about") and sentence.is_any(n - 1, talks) for n in range(len(sentence)))
+    return bool(not joined and (asks or about))
 
 
 def _content(sentence: Sentence, reader: Reader) -> list[int]:
@@ -201,14 +217,15 @@ def _continues(sentence: Sentence, said: set[str], rest: list[int], question: Qu
 
 
 def _gone_on(sentence: Sentence, before: Question, rest: list[int]) -> Question:
-    """The question before; who asks "what is on at ten?", and not only "and at ten?", wants something else done."""
-    joining = words("turns", "opens filler")
-    first = next((n for n in range(len(sentence)) if not sentence.is_any(n, joining)), 0)
+    """The question before; who asks "is there anything at ten?", and not only "and at ten?", wants another answer."""
+    first = int(sentence.is_any(0, words("turns", "opens")))
     asks = sentence.says(first, "wonders") or sentence.is_any(first, words("things", "speakers some any"))
-    bids = sentence.word(first) not in STOP_WORDS and not asked_with("find").isdisjoint(terms(sentence.word(first)))
-    asks = (asks or bids) and not sentence.is_any(first + 1, ("about", "it", "that"))
+    asks = asks and not sentence.is_any(first + 1, ("about", "it", "that"))
     asks = asks or (before.operation in ("clash", "compare") and rest)
-    return before.model_copy(update={"operation": "find", "by": ""}) if asks else before
+    # "And where?" is asked of the session that was named.
+    filters = before.filters.but("record") if sentence.spans else before.filters
+    anew = {"operation": "find", "by": "", "filters": filters}
+    return before.model_copy(update=anew) if asks else before
 
 
 def _pointed(
@@ -274,6 +291,8 @@ def _pointed(
     people = before.filters.values("person") or sessions[0].values("speaker") or own
     one = len(people) == 1 == len(sessions) or bool(before.filters.values("person"))
     told = one and said & {"he", "she", "him", "her"} and not said & words("turns", "corrects")
+    if person and not people:  # of what nobody gives, the title names who plays
+        return _about(question, titled or named or sessions)
     if person and (told or not rest):  # "when does she teach us to sing?"
         by = [Condition(slot="person", values=people, said=f"with {people[0]}")] if people else []
         exclude = (*question.filters.exclude, *([_none_of(cited)] if more else []))
@@ -369,7 +388,7 @@ def _none_of(cited: Sequence[Record], said: str = _SEEN) -> Condition:
 
 
 def _about(question: Question, records: Sequence[Record]) -> Question:
-    wanted = Condition(slot="record", values=tuple(record.id for record in records), said="that one")
+    wanted = Condition(slot="record", values=tuple(record.id for record in records), said=_THAT_ONE)
     tables = tuple(dict.fromkeys(record.table for record in records))
     kept = question.operation == "until" or (len(records) > 1 and question.operation in ("clash", "compare"))
     operation = question.operation if kept else "find"
@@ -404,13 +423,13 @@ def _resumed(
     corrected = said & words("turns", "corrects")
     include = tuple(_without_old(each, before) if corrected else each for each in new.include)
     replaced = {each.slot for each in include}
-    moved = "day" in replaced and before.operation in ("now", "next", "previous")
+    moved = question.operation == "find" and "day" in replaced and before.operation in ("now", "next", "previous")
     if moved or replaced & TIMES - {"day"}:
         replaced |= TIMES - {"day"}
     if {"track", "type"} & replaced:
         replaced |= {"track", "type"}
     stays = () if "record" in replaced else before.filters.include  # who names one record asks for no other
-    kept = tuple(each for each in stays if each.slot not in replaced and each.slot != "record")
+    kept = tuple(each for each in stays if each.slot not in replaced and each.said != _THAT_ONE)
     if "day" in replaced:  # the present moment is one of today alone, and what is around a session one of that day
         around_one = any(each.said == _THAT_DAY for each in before.filters.include)
         kept = tuple(each for each in kept if each.said not in BY_NOW and not (around_one and each.slot in TIMES))

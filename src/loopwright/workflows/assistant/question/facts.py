@@ -49,6 +49,8 @@ def listed(sentence: Sentence) -> str:
     """What is to be listed instead of sessions, as "which rooms", "all speakers"."""
     asking = words("things", "any free", "en") | {"which", "what", "list", "the", "your"}
     said = (n for n in range(len(sentence)) if sentence.is_any(n - 1, asking) and sentence.word(n).endswith("s"))
+    # "What is on at ten on all stages?" only says where.
+    said = (n for n in said if not (sentence.word(n - 2) == "on" and sentence.word(n - 1) == "all"))
     found = {counts(sentence.word(n)): n for n in said}
     if Table.SPEAKERS in found and not words("things", "sessions") & {each.word for each in sentence.tokens}:
         sentence.take(found[Table.SPEAKERS], found[Table.SPEAKERS] + 1, "kind")
@@ -68,7 +70,8 @@ def counted_by(sentence: Sentence, operation: Operation) -> str:
         counted = "" if sentence.says(place - 1, "staged") else counts(token.word)  # "take place", "more places"
         if counted and (operation != "about" or token.word.endswith("s")):
             return counted
-    return "day" if operation == "most" and sentence.asks("day") else ""
+    days = {day for span in sentence.spans if span.condition.slot == "day" for day in span.condition.values}
+    return "day" if operation == "most" and len(days) > 1 else ""
 
 
 def asks_free(sentence: Sentence) -> bool:
@@ -135,7 +138,8 @@ def _itself(question: Question, catalogue: Catalogue) -> tuple[str, ...]:
     where = f"{info.title} is {'at' if info.venue else 'in'} {place}." if place else ""
     if words("grammar", "where") & set(question.text.lower().strip("?!. ").split()):
         rooms = len(catalogue.values("room"))
-        return (where or f"The schedule does not say where {info.title} is; it has {rooms} rooms.",)
+        more = f"; it has {rooms} room{'s' * (rooms != 1)}" if rooms else ""
+        return (where or f"The schedule does not say where {info.title} is{more}.",)
     told = [f"{info.title} is on {span}.", where] if not question.filters.values("day") else []
     for day in question.filters.values("day") or sorted(catalogue.values("day")):
         own = (each for each in catalogue.of_table(Table.SESSIONS) if each.start and each.values("day") == (day,))

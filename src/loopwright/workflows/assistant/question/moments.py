@@ -196,6 +196,8 @@ def _ask_date(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
             found = [day for day in held if day[5:] == f"{month:02}-{int(match[1]):02}"]
             _ask_held(sentence, first, last, found, sentence.raw(first, last))
             return
+    if sentence.says(place - 1, "inside within_the language"):  # "in December"
+        _ask_held(sentence, place, place + 1, [day for day in held if int(day[5:7]) == month], sentence.word(place))
 
 
 def _ask_figures(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
@@ -205,7 +207,8 @@ def _ask_figures(sentence: Sentence, place: int, held: tuple[str, ...]) -> None:
     plain = STOP_WORDS | spoken(sentence.language) - days("months").keys()  # "on the 28th", "am 30."; no "3rd floor"
     ends = sentence.begins(place + 1) or sentence.is_any(place + 1, plain)
     opens = {"on", "and", "about"} if number and number[2] else {"am", "vom", "le", "el"}
-    if number and (number[2] or sentence.language != "en") and ends and sentence.is_any(before, opens):
+    alone = ends and not sentence.is_any(place + 1, days("months"))
+    if number and (number[2] or sentence.language != "en") and alone and sentence.is_any(before, opens):
         found = [day for day in held if int(day[-2:]) == int(number[1])]
         _ask_held(sentence, place, place + 1, found, sentence.tokens[place].raw)
     if not _FIGURES.fullmatch(sentence.word(place)):

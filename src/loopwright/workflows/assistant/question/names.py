@@ -71,8 +71,9 @@ class Names:
         people |= {record.title for record in catalogue.of_table(Table.SPEAKERS)}
         beside = Counter(told for person in people for told in _BRACKETED.findall(person))
         for person in people:
-            # What several have in brackets is no name: "Ada (Google)".
-            named = WORD.findall(fold(_BRACKETED.sub(lambda told: told[0] if beside[told[0]] < 2 else "", person)))
+            # What several have in brackets, or many words, is no name: "Ada (Google)", "Ada (University of London)".
+            called = [told for told in _BRACKETED.findall(person) if beside[told] < 2 and " " not in told]
+            named = WORD.findall(fold(" ".join((_BRACKETED.sub("", person), *called))))
             long = sum(len(word) > _PARTICLE for word in named) > _LONGEST_NAME  # a team is called by its subject
             for word in () if long else {*named, *(word.translate(_PLAIN) for word in named)} - TITLES:
                 self.persons[word].add(person)
@@ -101,7 +102,9 @@ class Names:
         for room in dict.fromkeys(rooms):
             inside = [each[1:-1] for each in _BRACKETED.findall(room)]
             plain = _BRACKETED.sub("", room)
-            for alias in (room, plain, " ".join(each for each in plain.split() if fold(each) not in _PLACES), *inside):
+            short = plain.partition(",")[0]  # of "G405, G Block, Level 4"
+            alone = " ".join(each for each in plain.split() if fold(each) not in _PLACES)
+            for alias in (room, plain, short, alone, *inside):
                 if phrase := _phrase(alias):
                     found[phrase].append(room)
                     found[(*(re.sub("e[rs]?$", "en", n) for n in phrase[:-1]), phrase[-1])].append(room)  # "Großen"

@@ -84,7 +84,7 @@ class Reader:
         self.index = self.search.index(Table.EXHIBITORS if self.asks_stands(sentence) else Table.SESSIONS)
         if records := naming.read_titles(sentence, names):
             place = next(n for n, token in enumerate(sentence.tokens) if token.taken == "record")
-            named = Condition(slot="record", values=tuple(each.id for each in records))
+            named = Condition(slot="record", values=tuple(each.id for each in records), said=records[0].title)
             sentence.spans.append(Span(place, place + 1, named))
         elif (plainer := _HOME.sub("we leave", _CHILDREN.sub("children", text))) != text:
             return self.sentence(plainer)
@@ -179,7 +179,9 @@ class Reader:
         # What made the operation be seen asks for it, and is no subject.
         for place, token in enumerate(sentence.tokens if operation != "find" else ()):
             telling = near.terms.intersection(terms(token.word)) and not self.is_subject(sentence, place)
-            if telling or (operation == "until" and token.word in words("things", "last")):
+            ordered = operation in ("first", "last") and sentence.language != "en"  # "la dernière conférence"
+            ordered = token.word in words("things", "first last" if ordered else "last" if operation == "until" else "")
+            if telling or ordered:
                 token.taken = token.taken or "operation"
         # "Who spoke at ten?", and what has the most of something that nobody counts.
         past = operation == "previous" and sentence.asks("start", "on", "end")
@@ -260,7 +262,7 @@ class Reader:
         kept = [each for each in sentence.spans if (each.condition.slot, each.condition.values) not in barred]
         include = _joined([span for span in kept if span not in spans])
         include += self._when("next" if coming > 1 else self._moment(sentence, operation), include)
-        include += self._still(include, operation)
+        include += self._still(include, operation, sentence)
         # The next keynote may be one of another day.
         begun = self._begun() if operation == "until" or coming == 1 else ()
         records = self.search.catalogue.records
@@ -285,7 +287,9 @@ class Reader:
         subjects = {n: terms(sentence.word(n)) for n in self._subjects(sentence, ())} if operation == "outside" else {}
         named = [sentence.word(n) for n, own in subjects.items() if asked_with("outside").isdisjoint(own)]
         meal = any(each.taken == "title" and each.word in words("time", "noon dinner") for each in sentence.tokens)
-        if self.names.titled(" ".join(named)) or (operation == "outside" and meal):  # "how do I get rid of mites?"
+        bare = sentence.raw(0, len(sentence)) if 1 < len(sentence) < 4 else ""  # "food prices"
+        titled = self.names.titled(" ".join(named)) or (operation == "outside" and self.names.titled(bare))
+        if titled or (operation == "outside" and meal):  # "how do I get rid of mites?"
             operation, self.doubted = "find", bool(named)
         return operation, by
 
@@ -513,6 +517,10 @@ class Reader:
             if not apart and sentence.tokens[place + 1].gap == " " and other not in vocabulary.spread:
                 if meant := joined if joined in vocabulary.spread else vocabulary.spelled(joined):
                     sentence.tokens[place : place + 2] = [Token(meant, meant, sentence.tokens[place].gap)]
+        for place, token in enumerate(sentence.tokens):
+            asked = sentence.is_any(place - 1, words("things", "first last which"))
+            if token.word in words("things", "shown slots" if asked else "shown"):  # "which act?", but not "Yard Act"
+                token.word = "sessions" if token.word.endswith("s") else "session"
         denying = {word for phrase in cues() for word in phrase}
         rules = _rule_words() | spoken(sentence.language)
         known = (english_words(), vocabulary.spread, self.names.persons, rules, {*chain(*self.names.rooms)})
@@ -581,7 +589,8 @@ class Reader:
         """How many are asked for that come next: one for "the next keynote", 2 for "the next talks", 0 for none."""
         for place in (place for place in sentence.rest() if sentence.is_any(place, words("time", "next"))):
             for other in range(place + 1, min(place + 4, len(sentence))):
-                thing = sentence.is_any(other, words("things", "sessions")) or sentence.tokens[other].taken == "type"
+                thing = sentence.is_any(other, words("things", "sessions") | {"one", "ones"})
+                thing |= sentence.tokens[other].taken == "type"
                 if thing and sentence.tokens[place + 1].gap == " ":
                     sentence.take(place, place + 1, "operation")
                     return 1 + sentence.word(other).endswith("s")
@@ -596,17 +605,25 @@ class Reader:
         begun = Condition(slot="start", values=(today,), most=self.now.minute + 1)
         return (Condition(slot="start", values=past), begun) if past else (begun,)
 
-    def _still(self, include: tuple[Condition, ...], operation: Operation) -> tuple[Condition, ...]:
-        """Of today only what has not ended; and of what is only recommended, what is still to come today."""
+    def _still(self, include: tuple[Condition, ...], operation: Operation, said: Sentence) -> tuple[Condition, ...]:
+        """Of today only what has not ended; and of what is only recommended, what is still to come today.
+
+        Who asks during the conference what is on at a time, and of no day or subject, means today's.
+        """
         now, info = self.now, self.search.catalogue.info
         if now is None or info is None:
             return ()
         today = now.day.isoformat()
         days = [value for each in include if each.slot == "day" for value in each.values]
+        times = [each for each in include if each.slot in ("start", "on")]
+        named = any(each.slot in ("person", "record", "on") for each in include)
         if operation == "recommend" and not days and today in self.names.days:
             return now.conditions("start", None)
+        to_come = all(each.most is None or each.most > now.minute for each in times) and today in self.names.days
+        alone = not (days or self.days or said.asks("person", "record") or said.word(0) in words("turns", "opens"))
+        if times and to_come and alone and operation == "find" and not self.topic(said):
+            return now.conditions("on")[:1]
         over = any(each.most is not None and each.most <= now.minute for each in include)
-        named = any(each.slot in ("person", "record", "on") for each in include)
         still = days == [today] and operation in ("find", "recommend") and not over and not named
         return (Condition(slot="end", least=now.minute),) if still else ()
 

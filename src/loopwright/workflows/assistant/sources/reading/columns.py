@@ -31,6 +31,8 @@ _BETWEEN = re.compile(rf"\s*(?:[;|\n,&]|\band\b|\bund\b|\bet\b|\by\b){OUTSIDE}\s
 WHEN = ("day", "days", "start", "end")
 _LISTS = ("speakers", "tags", "topics", "languages")
 """What several columns may tell together."""
+_HEADS = ("title", "speakers", "rooms", "start", "end")
+"""What the last word of a column's name tells, where the whole says nothing."""
 _SAID_BY = {"end": "duration", "description": "abstract", "abstract": "description"}
 """What need not be told where another field says it."""
 FEW = 3
@@ -90,7 +92,9 @@ def told_by_values(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[dic
             held[name] = ""
     found: dict[str, str] = {}
     for name in names:  # "Duration (min)"; but beside "Speakers" a "Speaker (company)" is none, and texts tell by value
-        field = fields.get(_name(_BRACKETS.sub("", name), table), "")
+        plain = _name(_BRACKETS.sub("", name), table)
+        head = fields.get(plain.split(" ")[-1], "")  # "Film title", "Event location"
+        field = fields.get(plain, head if head in _HEADS else "")
         told = ("", "abstract", "description", *held.values())
         if field not in told and not held[name] and "mail" not in name.lower():
             held[name], found[name] = field, _fields()[table][field][0]

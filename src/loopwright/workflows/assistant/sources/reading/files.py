@@ -1,10 +1,13 @@
 """The rows of a table, whatever file holds it, and the values of JSON."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
+from loopwright.workflows.assistant.sources.reading import times
 from loopwright.workflows.files import Source, csv_rows, json_lines, json_of, text_of
 
+_CLOCK = re.compile(r"(?i)start|begin|end|time(?!_?zone)|duration")
 _PREFERRED = ("en", "name", "title", "label", "value")
 
 
@@ -32,8 +35,8 @@ def as_text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(filter(None, map(as_text, cast(list[object], value))))
     inside = as_mapping(value)
-    chosen = [inside[key] for key in _PREFERRED if key in inside] or list(inside.values())
-    return next((item for item in chosen if isinstance(item, str) and item), "")
+    chosen = [as_text(inside[key]) for key in _PREFERRED if key in inside]
+    return next(filter(None, chosen or (item for item in inside.values() if isinstance(item, str))), "")
 
 
 Row = tuple[str, dict[str, Any]]
@@ -85,10 +88,61 @@ def _of_json(source: Source, value: object, table: str, fields: Fields) -> tuple
     near = [name for name in kin if len(filled[best]) < max(1, 2 * len(filled[name]))]
     alike = [name for name in near if 2 * len(keys[name] & keys[best]) > len(keys[best])]
     items = [item for name in alike for item in as_list(about[name])] or as_list(value)
+    if best not in timed and not any("start" in fields(as_mapping(each)) for each in items[:1]):
+        within = _within(value, fields)
+        items, alike = (within, []) if within else (items, alike)
     rows = [*_objects(source, "element", enumerate(items, 1))]
     if not rows:
         raise source.error('holds no array of objects, such as [{"name": ...}, ...]')
     return rows, {name: inner for name, inner in about.items() if name not in alike}
+
+
+def _within(value: object, fields: Fields) -> list[dict[str, Any]]:
+    """The sessions of a JSON value that has them within its days, rooms or slots; none if it has no such."""
+    levels: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    for path, own, above in _levels(value, "", {}):
+        levels.setdefault(path, []).append((own, above | own))
+    # A link or a speaker of a session says less of its own.
+    said = {path: [fields(own) for own, _ in levels[path]] for path in levels}
+    says = {path: max(len(told) + 2 * ("title" in told) for told in said[path]) for path in levels}
+    timed = [path for path in levels if any({"day", "start"} & fields(whole).keys() for _, whole in levels[path])]
+    keys = {path: {name for own, _ in levels[path] for name in own} for path in timed}
+    best = max(timed, key=lambda path: says[path], default="")
+    # "artists" beside "headliners"
+    alike = (path for path in timed if path.rpartition("/")[0] == best.rpartition("/")[0])
+    alike = (path for path in alike if 2 * len(keys[path] & keys[best]) > len(keys[best]))
+    return [whole for path in alike for _, whole in levels[path]]
+
+
+def _levels(value: object, path: str, above: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """The objects of a JSON value: where each stands, and what those around it say, as a date or a room's name."""
+    for each in as_list(value):
+        yield from _levels(each, path, above)
+    about = as_mapping(value)
+    held = {name: [*filter(None, map(as_mapping, as_list(each) or [each]))] for name, each in about.items()}
+    inside = {name: found for name, found in held.items() if found}
+    own = {name: each for name, each in about.items() if name not in inside and each not in ({}, [])}
+    if own and (_is_named(own) or not inside):
+        # What is alone within and has no name, as the slot of a talk, tells of it.
+        alone = {name: each[0] for name, each in inside.items() if len(each) == 1 and not _is_named(each[0])}
+        told = {name: each for one in alone.values() for name, each in one.items() if name != "id"}
+        told |= {name: each for name, each in about.items() if name not in alone}
+        # What has a time of its own does not end when the day does.
+        timed = any(_CLOCK.search(name) for name in told)
+        yield path, told, {name: each for name, each in above.items() if not (timed and _CLOCK.search(name))}
+    kind = path.rpartition("/")[2].removesuffix("s")
+    told = {f"{kind} {name}".strip() if name in ("id", *_PREFERRED) else name: each for name, each in own.items()}
+    keys = {name: each[0].keys() for name, each in inside.items()}
+    for name in inside:
+        # The keys of what is alike are days, rooms or tracks.
+        alike = any(2 * len(keys[name] & keys[other]) > len(keys[name]) for other in keys if other != name)
+        counted = not own and (alike or name.isdigit())
+        key = {"date": name} if times.date_or_none(name) else {f"level {path.count('/')}": name} if counted else {}
+        yield from _levels(about[name], f"{path}/{'' if key else name}", above | told | key)
+
+
+def _is_named(value: dict[str, Any]) -> bool:
+    return any("title" in name.lower() or name.lower() == "name" for name in value)
 
 
 def _objects(source: Source, place: str, values: Iterable[tuple[int, object]]) -> Iterator[Row]:
@@ -106,9 +160,14 @@ def _markdown(source: Source, text: str) -> list[Row]:
     rows: list[Row] = []
     names: list[str] = []
     cells: list[str] = []
-    line = 0
+    line, day, before, year = 0, "", "", next(iter(re.findall(r"\b20\d\d\b", text)), "")
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         line = token.map[0] + 1 if token.map else line
+        if before == "heading_open":  # of a day the tables below it tell
+            parts = [part.strip() for part in re.split("[:–—|()]", token.content)]
+            days = (part for said in parts for part in (said, f"{said} {year}") if times.date_or_none(part))
+            day = next(days, day)
+        before = token.type
         if token.type == "tr_open":
             cells = []
         elif token.type == "inline" and token.level > 2:  # a cell
@@ -117,7 +176,7 @@ def _markdown(source: Source, text: str) -> list[Row]:
         elif token.type == "thead_close":
             names = cells
         elif token.type == "tr_close" and names and any(cells):
-            rows.append((f"line {line}", dict(zip(names, cells, strict=False))))
+            rows.append((f"line {line}", dict(zip(names, cells, strict=False)) | ({"date": day} if day else {})))
         elif token.type == "table_close":
             names = []
     if not rows:

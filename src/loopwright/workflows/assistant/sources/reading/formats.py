@@ -184,7 +184,8 @@ def _zone_name(calendar: Any) -> str:
     """The zone that the calendar names itself, or that of its only time zone component."""
     from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
-    for name in (_text(calendar, "X-WR-TIMEZONE"), *(_text(part, "TZID") for part in calendar.walk("VTIMEZONE"))):
+    parts = (_text(part, "TZID") for part in calendar.walk("VTIMEZONE"))
+    for name in (_text(calendar, "X-WR-TIMEZONE"), *parts, *(str(each).strip() for each in calendar.values())):
         with suppress(ValueError):  # a name of its own, whose rules stand in the file
             return zone_of(WINDOWS_TO_OLSON.get(name, name)).key
     return ""

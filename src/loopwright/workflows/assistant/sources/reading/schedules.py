@@ -345,6 +345,8 @@ def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:
         moment = datetime.combine(start.date(), times.clock_of(text), start.tzinfo)
         moment = moment if moment >= start else moment + timedelta(days=1)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=start.tzinfo)
+    if timedelta(hours=-24) < moment - start < timedelta(hours=-12):  # "until 00:15" of the same date is after midnight
+        moment += timedelta(days=1)
     return times.end_after(start, moment.astimezone(UTC) - start.astimezone(UTC))  # in a night that skips an hour, too
 
 
@@ -356,7 +358,7 @@ def _persons(value: object) -> list[_Person]:
         inside = {_NOT_A_WORD.sub("", key.lower()): each for key, each in files.as_mapping(item).items()}
         inside = inside or {"name": item}
         both = " ".join(files.as_text(inside.get(name)) for name in ("firstname", "lastname"))
-        name = plain_line(_first(inside, "publicname", "name", "fullpublicname", "fullname") or both)
+        name = plain_line(_first(inside, "publicname", "name", "fullpublicname", "fullname") or both).rstrip("*†‡ ")
         biography = plain_text(_first(inside, "biography", "bio", "about"))
         person = _Person(name, _first(inside, "id", "guid", "code"), biography, web_address(_first(inside, "url")))
         if name:
