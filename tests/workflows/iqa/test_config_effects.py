@@ -32,12 +32,7 @@ IN_ACCEPTANCE = [
 
 def effect(key: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a test as that of a key."""
-
-    def register(test: Callable[..., None]) -> Callable[..., None]:
-        EFFECTS[key] = test
-        return test
-
-    return register
+    return lambda test: EFFECTS.setdefault(key, test)
 
 
 def config(key: str, value: Any, **more: Any) -> IQAConfig:

@@ -204,6 +204,8 @@ def test_a_rule_has_the_questions_own_words_and_tells_what_is_slight(kept):
 def test_right_is_good_and_what_is_set_aside_stays_so(kept):
     photo, noisy = kept("coffee", None, 0), kept("coffee", "gaussian noise", 4)
     assert ask(noisy, "Is the exposure right?").startswith("Yes: no brightness change")
+    for query in ("Neither sharp nor noisy?", "Is the exposure not quite right?"):
+        assert ask(photo, query).startswith(("No: not blurred", "No: no brightness change"))
     assert ask(noisy, "way 2 noisy right?")[:3] == ask(noisy, "Is the noise worse than slight?")[:3] == "Yes"
     assert ask(noisy, "Apart from the noise, is everything okay?").startswith("Yes: nothing else")
     dark = kept("coffee", "underexposure", 4)
@@ -213,6 +215,7 @@ def test_right_is_good_and_what_is_set_aside_stays_so(kept):
     assert read_query("Gibt es Pixelfehler?").distortions == read_query("Any dead pixels?").distortions
     assert ask(noisy, "Any distrotions in the picture?").startswith("Yes: ")
     assert "find the sound in it" in ask(photo, "Is the sound quality good?")
+    assert ask(kept("coffee", "gaussian blur", 2), "Ist es perfekt scharf?").startswith("No: ")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +231,9 @@ def test_right_is_good_and_what_is_set_aside_stays_so(kept):
      ("How strong are these? 1) noise 2) blur", "Noise: severe"), ("Has it (1) noise or (2) banding?", "Yes: severe gaussian noise"),
      ("1) Is it sharp? 2) Is it noisy?", "Yes: no blur"), ("pass/fail?", "Fail: "), ("How large can I print it?", "It is 384 x 288 pixels; at"),
      *((each, "Unable to determine: there is no reference") for each in ("Was anything lost?", "Ist es gespiegelt?")),
-     ("Posso stamparla 30x20 cm?", "No: that size"), ("Was it blown up?", "No: no pixelation"), ("Is it good enough?", "No: ")],
+     *((each, "No: severe gaussian noise") for each in ("not noisy right?", "The picture isn't noisy right?", "Is it neither blurred nor noisy?",
+       "Weder unscharf noch verrauscht?", "Ni floue ni bruitée ?", "Né sfocata né rumorosa?")),
+     ("Is the noise A) okay or B) off?", "B"), ("Posso stamparla 30x20 cm?", "No: that size"), ("Was it blown up?", "No: no pixelation"), ("Is it good enough?", "No: ")],
 )  # fmt: skip
 def test_nothing_is_praised_or_ruled_out_that_was_not_asked_about_or_not_measured(kept, query, start):
     assert ask(kept("coffee", "gaussian noise", 4), query).startswith(start)

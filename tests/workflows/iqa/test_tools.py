@@ -168,21 +168,12 @@ def test_whatever_fails_there_is_one_log_per_tool_and_no_exception(pair, wanted)
 COFFEE = Path(skimage.__file__).parent / "data" / "coffee.png"
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        *(("max_replan_iterations", value) for value in (-1, 1.5, "two")),
-        *(("region", value) for value in ((1, 2, 3), (0, 0, 50.5, 60), "0,0,50,60", (0, 0, 50, 60, 70))),
-    ],
-)
-def test_what_is_no_number_of_replans_and_no_region_is_refused(option, value):
-    with pytest.raises(InputError, match=option):
-        run_pipeline("Rate it", COFFEE, **{option: value})
-
-
-def test_numbers_of_numpy_make_a_region():
-    state = run_pipeline("Is it sharp?", COFFEE, region=tuple(np.array([0, 0, 200, 200])))
-    assert "region 0,0,200,200" in state["executor_evidence"].distortion_set
+def test_what_is_no_number_of_replans_and_no_region_is_refused():
+    regions = ((1, 2, 3), (0, 0, 50.5, 60), "0,0,50,60", (0, 0, 50, 60, 70))
+    for option, values in {"max_replan_iterations": (-1, 1.5, "two"), "region": regions}.items():
+        for value in values:
+            with pytest.raises(InputError, match=option):
+                run_pipeline("Rate it", COFFEE, **{option: value})
 
 
 @pytest.mark.parametrize("run", [trace_pipeline, lambda *given, **options: list(stream_pipeline(*given, **options))])
@@ -191,17 +182,18 @@ def test_an_option_that_nobody_knows(run):
         run("Rate it", COFFEE, refrence_path=COFFEE)
 
 
-def test_a_limit_above_the_ceiling_is_told_in_the_log_and_the_state(caplog):
-    assert run_pipeline("Rate it", COFFEE, max_replan_iterations=99)["max_replan_iterations"] == 10
+def test_numpys_numbers_make_a_region_and_a_limit_above_the_ceiling_is_told(caplog):
+    state = run_pipeline("Is it sharp?", COFFEE, max_replan_iterations=99, region=tuple(np.array([0, 0, 200, 200])))
+    assert "region 0,0,200,200" in state["executor_evidence"].distortion_set
+    assert state["max_replan_iterations"] == 10
     assert "max_replan_iterations=99 is above langgraph.max_iterations=10, which counts" in caplog.text
 
 
 @pytest.mark.parametrize("enable", [True, False])
 def test_a_resume_without_a_checkpoint_says_how_checkpoints_are_kept(photograph, tmp_path, caplog, enable):
     Image.fromarray(photograph("coffee")).resize((300, 200)).save(small := tmp_path / "small.png")
-    config = IQAConfig.model_validate(
-        {"pipeline": {"checkpoint": {"enable": enable, "save_dir": str(tmp_path / "kept")}}}
-    )
+    checkpoint = {"enable": enable, "save_dir": str(tmp_path / "kept")}
+    config = IQAConfig.model_validate({"pipeline": {"checkpoint": checkpoint}})
     with caplog.at_level(logging.WARNING, "loopwright.iqa"):
         state = run_pipeline("Is it sharp?", small, config=config, sample_id="street", resume=True)
     said = caplog.text

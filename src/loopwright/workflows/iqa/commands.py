@@ -90,11 +90,10 @@ def _box(text: str | None) -> tuple[int, int, int, int] | None:
 def path_taken(events: Sequence[RunEvent]) -> str:
     """The nodes that ran, in order, with the passes of the loop marked."""
     from loopwright.engine.events.schema import LoopDecided, NodeStarted
-    from loopwright.engine.gate import is_engine_node
 
     steps: list[str] = []
     for event in events:
-        if isinstance(event, NodeStarted) and not is_engine_node(event.node):
+        if isinstance(event, NodeStarted):
             steps.append(event.node)
         elif isinstance(event, LoopDecided):
             shown = f"{event.spent}/{event.limit}" if event.decision == "granted" else event.decision
@@ -158,7 +157,7 @@ def batch(
     """Assess a folder of images, or the rows of a manifest, into a table."""
     from loopwright.workflows.iqa import IQAConfig
     from loopwright.workflows.iqa.batch.reporting import WORST
-    from loopwright.workflows.iqa.batch.running import DEFAULT_QUERY, run_batch
+    from loopwright.workflows.iqa.batch.running import run_batch
     from loopwright.workflows.iqa.batch.samples import Shard
 
     if address is not None and engine != "ray":

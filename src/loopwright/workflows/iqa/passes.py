@@ -24,11 +24,11 @@ from loopwright.workflows.iqa.measuring.softness import Softness, soft_part, sof
 from loopwright.workflows.iqa.schemas import GLOBAL, Box, DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 from loopwright.workflows.iqa.sources.file_facts import coded_tightly, coder_quality
 from loopwright.workflows.iqa.sources.images import LoadedImage
+from loopwright.workflows.iqa.sources.pixels import LAID_ON_WHITE
 from loopwright.workflows.iqa.tools.execution import run_tools
 from loopwright.workflows.iqa.tools.registry import Tool, get_tool, select_tools
 
 logger = logging.getLogger("loopwright.iqa")
-
 
 T = TypeVar("T")
 F = TypeVar("F", ImageFeatures, PairFeatures)
@@ -90,6 +90,11 @@ class Pass:
         coded = any(kind_of(finding.type) is Distortion.COMPRESSION for finding in found.findings)
         why = "" if coded or self.reference is not None else coded_tightly(self.image.path)
         doubts = [Doubt((Distortion.COMPRESSION,), why)] if why else []
+        if self.pair is None and any(LAID_ON_WHITE in note for note in self.image.notes):
+            # White paper under a thing that was cut out is no light.
+            over = "overexposure"
+            found = dataclasses.replace(found, findings=[item for item in found.findings if item.type != over])
+            doubts.append(Doubt((over,), "the white that was laid under transparent parts may hide overexposure"))
         return dataclasses.replace(found, doubts=[*found.doubts, *doubts])
 
     @cached_property

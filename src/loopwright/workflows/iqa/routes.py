@@ -18,11 +18,10 @@ Next = Literal["planner", "__end__"]
 def wants_replan(state: Mapping[str, Any]) -> Next:
     """The wish alone: whether the summarizer asks for another plan. The gate ``loop.replan`` bounds it."""
     result: SummarizerOutput | None = state.get("summarizer_result")
-    wish: Next = "planner" if result and result.need_replan else "__end__"
-    if wish == "__end__":
-        # The gate logs what becomes of a wish; without one it is not asked.
-        _log_decision(state, wish)
-    return wish
+    if result and result.need_replan:
+        return "planner"  # the gate logs what becomes of it
+    _log_decision(state, "__end__")
+    return "__end__"
 
 
 def decide_next_node(state: Mapping[str, Any]) -> Next:

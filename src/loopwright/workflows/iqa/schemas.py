@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.distortions import Severity, parse_distortion
 
 logger = logging.getLogger(__name__)
@@ -223,23 +224,7 @@ class SummarizerOutput(BaseModel):
     """The answer, the reasons for it, and whether the evidence was enough."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "final_answer": "B",
-                    "quality_reasoning": (
-                        "The image shows moderate blur affecting sharpness, consistent with tool score of 2.6."
-                    ),
-                    "need_replan": False,
-                },
-                {
-                    "final_answer": "Unable to determine",
-                    "quality_reasoning": "Insufficient evidence for vehicle region.",
-                    "need_replan": True,
-                    "replan_reason": "Missing tool scores for vehicle region",
-                },
-            ]
-        }
+        json_schema_extra={"examples": shipped("loopwright.workflows.iqa", "data/workflow.yaml")["answers"]}
     )
 
     final_answer: NonEmpty

@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
 from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
@@ -146,8 +147,7 @@ def _about_all(question: Question, facts: Facts) -> str:
     asks_of_it = question.operation in (Operation.DECIDE, Operation.DEGREE, Operation.RATE, Operation.COMPARE)
     if not question.objects or not asks_of_it or scopes_of(facts.evidence) != [GLOBAL]:
         return ""
-    things = " and ".join(question.objects)
-    return f" That is about the image as a whole: nothing here can find the {things} in it."
+    return f" That is about the image as a whole: nothing here can find the {' and '.join(question.objects)} in it."
 
 
 def _result(final: str, facts: Facts, *first: str) -> SummarizerOutput:
@@ -421,7 +421,7 @@ def what_is_wrong(facts: Facts, question: Question | None = None) -> str:
     absent = [kind.value for kind in Distortion if facts.evidence.undecided and facts.covers((kind.value,))]
     if absent:
         doubtful = spoken_names(facts.evidence.undecided)
-        return f"No {spoken_names(absent)} found {there}; it cannot be told whether there is any {doubtful}.{beside}"
+        return f"No {spoken_names(absent)} found {there}; {doubtful} cannot be ruled out.{beside}"
     named = {item.type for _, item in facts.analysed}
     if named:
         return f"No {spoken_names(sorted(named))} found {there}; nothing else was looked for."
@@ -494,14 +494,11 @@ def _relate(question: Question, facts: Facts) -> str:
 
 _CHANGED = re.compile(r"\b(?:differ|chang|affect|unterschied|verändert)")
 
-_ASPECTS = {
-    Distortion.BLURS: "sharpness", Distortion.BRIGHTNESS: "brightness", "color cast": "tint",
-    "saturation change": "saturation",
-}  # fmt: skip
-"""Distortion, or its kind -> what the image has too much or too little of, where that is not the kind's own name."""
+_ASPECTS: dict[str, str] = shipped("loopwright.workflows.iqa", "data/names.yaml")["aspects"]
+"""Distortion, or its kind -> what the image has too much or too little of."""
 
 _LACKS = (Distortion.BLURS, "underexposure", "low contrast")
-"""Distortions, or their kinds, that are too little of it."""
+"""Distortions, or their kinds, that are too little of something."""
 
 
 def _aspect(name: str) -> str:
@@ -563,8 +560,7 @@ def _recommend(_: Question, facts: Facts) -> str:
     primary = facts.evidence.primary_tool
     if primary is None:
         return f"{UNABLE}: no tool was chosen."
-    with_reference = facts.plan.reference_mode is ReferenceMode.FULL
-    why = "a reference to compare with" if with_reference else "no reference"
+    why = "a reference to compare with" if facts.plan.reference_mode is ReferenceMode.FULL else "no reference"
     others = [name for name in facts.evidence.selected_tools if name != primary]
     beside = f" Beside it: {', '.join(others)}." if others else ""
     return f"{primary}: there is {why}, and of the tools for that it agrees best with people.{beside}"

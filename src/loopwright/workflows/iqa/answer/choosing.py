@@ -154,6 +154,9 @@ def _support(option: str, stem: str, facts: Facts, truth: Callable[[], bool | No
     if len(parts) > 1 and None not in parts:
         return _Support(_all_held([part for part in parts if part], facts), of_distortions=True)
     stated = _distortions(text)
+    judged = {span.section for span in spans(spoken(text))} & {"good", "bad"}
+    if stated is None and len(judged) == 1:
+        stated = Stated(topic, present="bad" in judged)  # "fine" of the exposure, "off" of the focus
     if stated is not None:
         return _Support(_held(stated, facts), of_distortions=True)
     return _Support(None if strong is None else _strength(strong, facts.severity(topic)))

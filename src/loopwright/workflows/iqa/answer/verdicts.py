@@ -21,7 +21,6 @@ ABSTAINED = "Detection abstained: "
 IMPAIRMENT_LEVEL = {severity: 5 - severity.rank for severity in Severity}
 """Severity of one distortion -> quality level in that respect, as ITU-R BT.500's impairment scale pairs them."""
 
-
 _STRUCTURE = (Distortion.COMPRESSION, Distortion.NOISE, Distortion.BLURS, Distortion.SPATIAL)
 EVIDENT = 0.9
 """Confidence from which a finding is weighed against the score."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.answer.fusion import contradicting, quality_score
 from loopwright.workflows.iqa.answer.parts import mostly_soft, said_soft, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.verdicts import Facts
@@ -70,10 +71,7 @@ def hue_named(text: str) -> int | None:
     return next((angle for name, angle in _HUES.items() if name in text), None)
 
 
-_HUES = {
-    "red": 35, "orange": 65, "warm": 75, "yellow": 95, "gelb": 95, "green": 140, "grün": 140, "cyan": 200, "blue": 275,
-    "bluish": 275, "blau": 275, "cool": 275, "cold": 275, "magenta": 330,
-}  # fmt: skip
+_HUES: dict[str, int] = shipped("loopwright.workflows.iqa", "data/names.yaml")["hues"]
 """Colour, or what is said of light -> degrees of CIELAB hue."""
 
 _OTHER_HUE = 60

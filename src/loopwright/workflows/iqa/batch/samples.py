@@ -147,8 +147,8 @@ def read_folder(folder: Path, query: str) -> list[Sample]:
     """One sample for each image below a folder, in order of their paths.
 
     Files and folders whose names begin with a dot are left out, and so are files of other endings, which a warning
-    counts. A link to a folder is followed unless that folder is
-    read anyway, so that a loop of links ends and no image comes twice through folders.
+    counts. A link to a folder is followed unless that folder is read anyway, so that a loop of links ends and no image
+    comes twice through folders.
 
     Raises:
         InputError: If a folder cannot be read, or there is no image.

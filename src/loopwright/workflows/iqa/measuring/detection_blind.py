@@ -1,16 +1,18 @@
 """Signs of distortions in an image by itself, and what else could bring them about."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.features import ImageFeatures
 from loopwright.workflows.iqa.measuring.features.model import BLOTCHED, DIRECTED, VISIBLE_NOISE, WHITE
 from loopwright.workflows.iqa.measuring.limits import Limits
-from loopwright.workflows.iqa.measuring.severity import is_veiled
+from loopwright.workflows.iqa.measuring.severity import VEILED, is_veiled
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 SIGNS = Limits("blind")
 """From and up to which numbers a sign counts."""
+_UNUSUAL: list[dict[str, Any]] = shipped("loopwright.workflows.iqa", "data/signs.yaml")["unusual"]
 _SOFTNESS = (Distortion.BLURS, Distortion.SHARPNESS)
 
 
@@ -32,12 +34,18 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
         return [*coded, *_blur(features, coded=True), *_tone(features, clean=True)]
     noise = noise_signs(features)
     # The few colours of a drawing look the same.
-    sure = SIGNS.guessed if features.flat_share > SIGNS.drawn or features.steepest_slope > SIGNS.strokes else 0.9
+    sure = min(_most(features), SIGNS.guessed if features.steepest_slope > SIGNS.strokes else 0.9)
     banded = [Sign("banding", sure, "the levels between are empty")] if features.level_use < SIGNS.few_levels else []
     found = banded or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
     if not found:
         found = [*_blur(features, coded=False), *_sharpened(features)]
     return [*found, *_tone(features, clean=not found)]
+
+
+def _most(features: ImageFeatures) -> float:
+    """How sure a sign can be that the lines, dots and even colours of a drawing leave as well."""
+    drawn = features.flat_share > SIGNS.drawn or features.background > SIGNS.background
+    return SIGNS.guessed if drawn else 1.0
 
 
 class Doubt(NamedTuple):
@@ -65,29 +73,17 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding], *, named:
 
     Only who has named a cast is told of an image without the grey that would show the colour of its light.
     """
-    greyless = named and features.neutral_share < SIGNS.greyless
+    # A page and a screen are bright or dark by themselves; but what is clipped may have been anything.
+    drawn = features.flat_share >= SIGNS.plain and features.clipped_fraction <= SIGNS.clipped
+    silent = {"drawn": drawn, "coded": features.jpeg_evidence >= SIGNS.jpeg_evidence, "unnamed": not named}
     reasons = [
         Doubt((finding.type,), f"{finding.type} is only a guess ({finding.confidence:.0%})") for finding in findings
     ]
-    luma, spread, tint = features.mean_luma, features.contrast_range, features.cast
-    chroma, steep, vivid = features.chroma, features.edge_ratio, "saturation change"
-    white = SIGNS.white_scene
-    # A page and a screen are bright or dark by themselves; but what is clipped may have been anything.
-    lit = features.flat_share < SIGNS.plain or features.clipped_fraction > SIGNS.clipped
-    signs = [
-        (luma < 60 and lit, "underexposure", f"a mean luma of {luma:.0f} may be underexposure or a dark scene"),
-        (luma > white and lit, "overexposure", f"a mean luma of {luma:.0f} may be overexposure or a bright scene"),
-        (spread < 120, "low contrast", f"a luma range of {spread:.0f} may be low contrast or a soft scene"),
-        (chroma < 5, vivid, f"a mean chroma of {chroma:.1f} may be a grey scene or a black-and-white photograph"),
-        (tint > 15, "color cast", f"a common tint of {tint:.0f} CIELAB units may be a colour cast or coloured light"),
-        (greyless, "color cast", "without anything grey, a colour cast cannot be told from the scene's own colours"),
-        (chroma > SIGNS.vivid, vivid, f"a mean chroma of {chroma:.0f} may be oversaturation or a vivid scene"),
-        (
-            steep > SIGNS.steep and features.jpeg_evidence < SIGNS.jpeg_evidence, "oversharpening",
-            f"edges {steep:.1f} times as steep may be sharpened or fine strokes",
-        ),
-    ]  # fmt: skip
-    reasons += [Doubt((name,), why) for holds, name, why in signs if holds]
+    for sign in _UNUSUAL:
+        value = getattr(features, sign["reads"])
+        beyond = value < sign["below"] if "below" in sign else value > sign["above"]
+        if beyond and not silent.get(sign.get("unless", "")):
+            reasons.append(Doubt((sign["about"],), sign["said"].format(value)))
     return reasons + unmeasured(features, findings)
 
 
@@ -98,7 +94,8 @@ def _specks(features: ImageFeatures) -> list[Sign]:
     coded = features.jpeg_evidence >= SIGNS.jpeg_evidence
     if coded or features.impulse_fraction < 0.001 or spread < SIGNS.specks_over_noise * noise:
         return []
-    return [Sign("impulse noise", 0.95 if features.impulse_fraction > 0.004 else 0.75, "as dense where it is calm")]
+    confidence = min(_most(features), 0.95 if features.impulse_fraction > 0.004 else 0.75)
+    return [Sign("impulse noise", confidence, "as dense where it is calm")]
 
 
 def noise_signs(features: ImageFeatures) -> list[Sign]:
@@ -122,7 +119,9 @@ def _jpeg(features: ImageFeatures) -> list[Sign]:
     if features.jpeg_evidence < SIGNS.jpeg_evidence or features.jpeg_quality > SIGNS.visible_quality:
         return []
     why = f"{features.jpeg_evidence:.0%} of the inspected DCT coefficients lie on multiples of a step"
-    return [Sign("jpeg", min(0.98, 0.6 + 0.4 * features.jpeg_evidence), why)]
+    # Whose file says so is sure.
+    most = 1.0 if features.jpeg_evidence == 1 else _most(features)
+    return [Sign("jpeg", min(most, 0.98, 0.6 + 0.4 * features.jpeg_evidence), why)]
 
 
 def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
@@ -133,6 +132,8 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
         return [Sign("gaussian blur", SIGNS.veil_confidence, why)] if veiled else []
     spread = features.edge_sigma_weak / max(features.edge_sigma_strong, 0.1)
     moved = features.motion_anisotropy > DIRECTED and features.edge_sigma_strong > SIGNS.motion_strong
+    # Gradients and the lines of a drawing have one direction by themselves.
+    moved = moved and features.tone_variation > VEILED.content and _most(features) == 1
     if moved and not coded and (spread < SIGNS.wiped or features.motion_anisotropy > SIGNS.straight):
         confidence = 0.45 + 0.5 * (features.motion_anisotropy - DIRECTED)
         if features.edge_sigma > SIGNS.motion_edge:
@@ -179,9 +180,10 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
     found: list[Sign] = []
     # White paper clips all three channels; too much light clips one or two first where the scene has colour.
     bright = features.mean_luma > 110 and features.bright_point >= 253 and features.clipped_fraction > SIGNS.clipped
-    paper = features.neutral_share > SIGNS.coloured and features.steepest_slope > SIGNS.left
+    grey = SIGNS.coloured if _most(features) == 1 else SIGNS.screen
+    paper = features.neutral_share > grey and features.steepest_slope > SIGNS.left
     coloured = features.partly_clipped_fraction > 0.04 and not paper
-    if clean and bright and coloured and features.flat_share < SIGNS.drawn:
+    if clean and bright and coloured and features.flat_share < SIGNS.drawn and features.edge_tiles > 0:
         most = SIGNS.guessed if features.flat_share > SIGNS.plain or features.steepest_slope > SIGNS.strokes else 0.8
         why = "coloured areas are clipped in some channels, unlike white paper"
         found.append(Sign("overexposure", min(most, 0.4 + features.clipped_fraction), why))

@@ -41,7 +41,7 @@ def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Sign
         return []
     found = [*_washed_out(pair), *_point(pair), *_specks(pair)]
     if uneven(pair) is None and (not found or found[0].type == "impulse noise" or pair.point_share <= CAUSES.mostly):
-        found += _structure(pair, grained=grained)
+        found += _with_coder(_structure(pair, grained=grained), pair)
     total = max(pair.rms_error**2, sum(item.weight**2 for item in found))
     found = [item for item in found if item.weight**2 >= CAUSES.fair_share * total]
     return sorted(found, key=lambda item: -item.weight)
@@ -63,9 +63,8 @@ def _point(pair: PairFeatures) -> list[Sign]:
     brightness = abs(pair.mean_shift)
     share = f"point operations explain {pair.point_share:.0%} of the error"
     if pair.point_share < CAUSES.point_share:
-        if brightness < CAUSES.point_shift:
-            return []
-        return [Sign(_brightness(pair), 0.7, share, brightness)]
+        alone = {_brightness(pair): brightness, "saturation change": pair.saturation_rms}
+        return [Sign(name, 0.7, share, size) for name, size in alone.items() if size >= CAUSES.point_shift]
     sizes = {
         _brightness(pair): brightness,
         "low contrast" if pair.contrast_gain < 1 else "high contrast": pair.contrast_rms,
@@ -140,17 +139,27 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
         return [Sign("banding", 0.9, "the levels between are empty, as neither noise nor a coder leaves them", rest)]
     noisy = pair.residual_flatness > CAUSES.noise_flatness
     if pair.filter_share < (CAUSES.noise_filter_share if noisy else CAUSES.no_filter_share):
-        return [_noise(pair, 0.97)] if pair.residual_kurtosis < CAUSES.sparse else []
+        grainy = pair.residual_whiteness > (CAUSES.smooth if noisy else CAUSES.grainy)
+        return [_noise(pair, 0.97)] if grainy and pair.residual_kurtosis < CAUSES.sparse else []
     unfiltered = max(1e-9, 1 - pair.filter_share)
     if grained or (pair.residual_flatness > 0.3 and pair.residual_flatness / unfiltered > CAUSES.even_rest):
         return [_blur(pair, 0.7), _noise(pair, 0.75)]
-    if pair.detail_ratio**2 - pair.detail_gain > CAUSES.foreign_detail:
+    if pair.detail_ratio**2 - pair.detail_gain > CAUSES.foreign_detail or pair.residual_whiteness < CAUSES.coded:
         return []
     confidence = 0.9 - 0.6 * max(0.0, pair.residual_flatness - 0.3) - 2 * max(0.0, pair.filter_share - 0.78)
     why = (
         f"{_filter_words(pair)}, the rest lies in textured areas (flatness {pair.residual_flatness:.2f}) without a grid"
     )
     return [Sign("jpeg2000", max(0.4, confidence), why, pair.coder_error)]
+
+
+def _with_coder(found: list[Sign], pair: PairFeatures) -> list[Sign]:
+    """With the JPEG coder beneath them; it is what passes for a wavelet coder then."""
+    if not pair.coder_rms or any(sign.type == "jpeg" for sign in found):
+        return found
+    why = f"the error goes with what a coder of quality {pair.jpeg_quality:.0f} makes of the reference"
+    others = [sign for sign in found if sign.type != "jpeg2000"]
+    return [*others, Sign("jpeg", 0.9, why, pair.coder_rms)]
 
 
 def _jpeg(pair: PairFeatures) -> list[Sign]:

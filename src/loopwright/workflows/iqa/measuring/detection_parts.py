@@ -14,7 +14,7 @@ from loopwright.workflows.iqa.measuring.detection_blind import SIGNS, noise_sign
 from loopwright.workflows.iqa.measuring.detection_paired import CAUSES
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures, measure_pair
 from loopwright.workflows.iqa.measuring.features.grain import CELLS, fine_detail
-from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.model import ALIKE, Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import LONG_SIDE, SMALLEST, block_means, quantiles
 from loopwright.workflows.iqa.measuring.limits import Limits
 from loopwright.workflows.iqa.measuring.severity import assess, strength
@@ -234,9 +234,14 @@ def _with_noisy_part(whole: Detection, rgb: Rgb, features: ImageFeatures) -> Det
         return whole
     # What the middle one of the noisy cells shows speaks for all.
     _, numbers = sorted(cells, key=lambda cell: cell[1][0])[len(cells) // 2]
-    shown = dict(zip(("noise_sigma", "noise_whiteness", "noise_likeness"), numbers, strict=True))
+    shown = dict(zip(("noise_sigma", "noise_whiteness", "noise_likeness"), numbers, strict=False))
     cell = dataclasses.replace(features, colour_noise=0.0, **shown)
-    found = [assess(sign.type, cell, confidence=round(sign.confidence, 3), why=sign.why) for sign in noise_signs(cell)]
+    # Gravel and leaves are as white, but the same in all channels; noise that a coder smeared is, too.
+    most = SIGNS.guessed if cell.noise_likeness >= ALIKE else 1.0
+    found = [
+        assess(sign.type, cell, confidence=round(min(most, sign.confidence), 3), why=sign.why)
+        for sign in noise_signs(cell)
+    ]
     rows, columns = zip(*(divmod(place, CELLS) for place, _ in cells), strict=True)
     height, width = rgb.shape[:2]
     left, top = min(columns) * width // CELLS, min(rows) * height // CELLS

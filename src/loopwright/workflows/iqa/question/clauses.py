@@ -74,7 +74,6 @@ SERVES = re.compile(
 )
 """What asks whether the image will do for something: "can I print it?"."""
 
-
 _WHO = re.compile(r"\W*(?:who|whose|wer|wem|wen|wessen|qui|chi|quién(?:es)?)\b")
 
 

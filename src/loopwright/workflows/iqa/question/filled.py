@@ -11,7 +11,6 @@ from loopwright.workflows.iqa.question.asked import Operation, Question, Term
 _CLOSED = frozenset({Operation.READ, Operation.MEASURE, Operation.CURATE, Operation.COMPARE, Operation.RECOMMEND})
 """What the rules tell by closed names: of the file, of tools, of parts of the image; or by the question's own words."""
 
-
 KNOWN: dict[str, Any] = {"type": "string", "enum": list(known_distortions())}
 """The JSON schema of a distortion's name."""
 

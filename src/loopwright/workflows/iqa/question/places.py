@@ -2,7 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.measuring.whereabouts import Fractions, cell
 from loopwright.workflows.iqa.question.vocabulary import spans, spans_of, spoken
 from loopwright.workflows.iqa.schemas import Box
@@ -14,19 +16,8 @@ REGION_PREFIX = "region "
 _DOWN = {"top": 0, "bottom": 2}
 _ACROSS = {"left": 0, "right": 2}
 _DIRECTIONS = frozenset((*_DOWN, *_ACROSS, "center"))
-_SHARES = {"half": 2, "third": 3, "quarter": 4, "corner": 3, "edge": 6, "most": 1.5}
-_SYNONYMS = {
-    "upper": "top", "lower": "bottom", "centre": "center", "middle": "center", "central": "center",
-    "quadrant": "quarter", "border": "edge", **dict.fromkeys(("part", "portion", "section", "area", "region"), "side"),
-}  # fmt: skip
-_GROUPS = {
-    "corner": ("top left corner", "top right corner", "bottom left corner", "bottom right corner"),
-    "quarter": ("top left quarter", "top right quarter", "bottom left quarter", "bottom right quarter"),
-    "edge": ("left edge", "right edge", "top edge", "bottom edge"),
-    "third": ("left third", "center third", "right third"),
-    "half": ("left half", "right half", "top half", "bottom half"),
-}
-"""What a noun without a direction stands for: "the corners", "which half"."""
+_PLACES: dict[str, Any] = shipped("loopwright.workflows.iqa", "data/names.yaml")["places"]
+_SHARES, _SYNONYMS, _GROUPS = (_PLACES[name] for name in ("shares", "synonyms", "groups"))
 
 _BOX_SCOPE = re.compile(r"region (\d{1,7}),(\d{1,7}),(\d{1,7}),(\d{1,7})")
 _OWNED = re.compile(

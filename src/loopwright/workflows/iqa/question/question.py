@@ -7,8 +7,9 @@ several things; each is a `Question` of its own.
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.question.asked import AT_LEAST, BECAME, NO_MORE, Operation, Question, Term
 from loopwright.workflows.iqa.question.clauses import SERVES, about_image, asking_clauses, first_sections
@@ -115,7 +116,7 @@ class _Reader:
         if self.remedies and self._was_done():
             # "Was it sharpened?", "sharpening or softening?" ask what was done, not what to do.
             effects = [span for span in self.spans if span.key in _EFFECTS and span.section == "remedies"]
-            left = [Term(name=name, word=span.text) for span in effects for name in _EFFECTS[span.key].split(", ")]
+            left = [Term(name=name, word=span.text) for span in effects for name in _EFFECTS[span.key]]
             self.terms, self.joined, self.remedies = (*left, *self.terms), "or", ()
         good = self._good()
         operation = self._settled(self._operation(), good)
@@ -135,7 +136,9 @@ class _Reader:
             threshold=self.threshold, severities=degrees(self.clause), sought=self._sought(), places=self.places,
             objects=tuple(things),
             free=self.has("bad") and all(term_of(bad, self.clause).free for bad in spans_of("bad", self.clause)),
-            tolerant=self.has("noticed") or self.has("good") or bool(_TOLERANT.search(self.clause)),
+            # The "good" of "perfectly sharp" allows nothing.
+            tolerant=self.has("noticed") or bool(_TOLERANT.search(self.clause))
+            or (self.has("good") and not any(term.free for term in self.terms)),
             told=self.has("describe"), rescue=bool(_RESCUE.search(self.clause)), keep=self._keep(),
         )  # fmt: skip
 
@@ -161,6 +164,9 @@ class _Reader:
         """Whether it speaks of good or bad quality; "is it right?" does, "am I right?" is about what was said."""
         right = re.search(r"(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )\bright\W*$", self.clause)
         right = right and not self.places and "left" not in self.clause and "yes_no" in self.begins
+        denied = re.search(r"\bnot (?:(?:quite|really|all) )?right\W*$", self.clause)
+        if right and denied and not CONFIRMED.search(self.clause):
+            return False
         if not (self.has("bad") or self.has("good") or right):
             return False if self.out and not self.terms else None
         return not self.has("bad")
@@ -422,19 +428,8 @@ class _Reader:
         return (both[0], both[-1])
 
 
-_EFFECTS = {
-    "blurs": "oversharpening", "noise": "blurs", "underexposure": "overexposure", "overexposure": "underexposure",
-    "low contrast": "high contrast", "color cast": "color cast", "upscale": "pixelation, blurs",
-    "saturation change": "saturation change",
-}  # fmt: skip
-"""Remedy -> the faults that too much of it makes."""
-
-_MORE_OF = {
-    "contrast": ("low contrast", "contrast"), "brightness change": ("underexposure", "overexposure"),
-    "saturation change": ("saturation change",) * 2, "color distortions": ("saturation change",) * 2,
-    "blurs": ("blurs", "oversharpening"),
-}  # fmt: skip
-"""Topic -> the remedies that give more and less of it."""
+_REMEDIES: dict[str, Any] = shipped("loopwright.workflows.iqa", "data/remedies.yaml")
+_EFFECTS, _MORE_OF, _BY_COMPARATIVE = (_REMEDIES[name] for name in ("overdone", "more_of", "comparative"))
 
 _WHICH = r"which|what|where|welch\w*|was|wo|quel\w*|où|qué|cuál|qual[ei]?|dónde"
 _WHICH_OF = re.compile(rf"\b(?:{_WHICH})(?: [\w']+){{0,3}} (?:(?<!er )|(?<=welcher ))$")
@@ -468,6 +463,3 @@ _RESCUE = re.compile(
 _TOLERANT = re.compile(r"\benough\b|\btoo (?:strong|severe|heavy|serious|thick)\b")
 _REST = re.compile(r"\bthe (?:rest|other)\b|\b(?:is|are) (?:\w+ ){0,3}(?:only|just|limited|confined) (?:\w+ )?the\b")
 _OPPOSITE = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}
-
-_BY_COMPARATIVE = {"overexposure": "underexposure", "underexposure": "overexposure", "blurs": "blurs"}
-"""What a comparative speaks of -> the remedy that makes it so: "brighter" is what helps against too little light."""

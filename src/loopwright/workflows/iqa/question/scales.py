@@ -33,7 +33,6 @@ _END = (
     r"| (?=(?:the |die )?(?:best|worst|schlechtest)|(?:very|sehr) |[^\W\d]+(?: to\b|[,;:)?.]|$)))([^,;:)?\d]*)"
 )
 
-
 _LEVELS: dict[str, float] = _NAMES["levels"]
 """Word for a level of quality -> its place from 1 to 5."""
 

@@ -7,9 +7,10 @@ from loopwright.workflows.iqa.question.asked import Term
 from loopwright.workflows.iqa.question.vocabulary import CONFIRMED, Span, all_known, canonical, spans, spans_of
 
 _FREE = re.compile(
-    r"\b(?:free (?:of|from)|frei von|(without|ohne|sans|sin|senza)) ((?:(?!but |aber |mais |pero )\w+ )*)$"
+    r"\b(?:free (?:of|from)|frei von|neither|weder|ni|né|(without|ohne|sans|sin|senza))"
+    r" ((?:(?!but |aber |mais |pero )\w+ )*)$"
 )
-_WHOLLY = re.compile(r"\b(?:(?:perfect|complet|absolut|total|entire)\w*|100 ?%|völlig|vollkommen) $")
+_WHOLLY = re.compile(r"\b(?:(?:p[ae]rf[aei]|complet|komplett|absolut|total|entire)\w*|100 ?%|völlig|vollkommen) $")
 _NOT = re.compile(r"(?<!\bor )(?:\b(?:not?(?! only)|kein\w*|nicht)|n't) (?:\w+ ){0,2}$")
 _DENIED = re.compile(rf"\b(?<!is )(?<!was )(?:that|dass)\b[^,;:?]{{0,80}}{_NOT.pattern}")
 
@@ -28,17 +29,17 @@ def term_of(span: Span, text: str) -> Term:
     wholly = absent and _WHOLLY.search(text[: span.start]) is not None
     # "Can you confirm that it has no noise?"
     confirmed = CONFIRMED.search(text) and _NOT.search(text[: span.start])
-    absent = (absent or free) is not bool(confirmed or _DENIED.search(text[: span.start]))
+    # "Neither sharp nor noisy" is blurred and not noisy.
+    neither = said is not None and said[0].startswith(("neither", "weder", "ni ", "né "))
+    absent = (not absent if neither else absent or free) is not bool(confirmed or _DENIED.search(text[: span.start]))
     return Term(name=name, absent=absent, word=span.text, free=free or wholly)
 
 
 def set_aside(text: str) -> list[Span]:
     """The distortions that a text sets aside: those of the clause of "apart from", after it if there are any."""
     found: list[Span] = []
-    position = 0
-    for clause in re.split(r"([,;:?!]|\.\s)", text):
-        start, end = position, position + len(clause)
-        position = end
+    for clause in re.finditer(r"(?:[^,;:?!.]|\.(?!\s))+", text):
+        start, end = clause.span()
         marks = [span for span in spans_of("except", text) if start <= span.start < end]
         named = [span for span in spans(text) if span.section in ("faults", "topics") and start <= span.start < end]
         if not marks:

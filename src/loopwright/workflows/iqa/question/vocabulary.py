@@ -23,7 +23,11 @@ CONTENT = frozenset(
 )
 """The sections whose words say what a question is about."""
 
-CONFIRMED = re.compile(r"(?:\b(?:not?|kein\w*|nicht)\b|n't) .*,\W*(?:right|correct)\W*$")
+CONFIRMED = re.compile(
+    r"(?:\b(?:not?|kein\w*|nicht)\b|n't) .*,\W*(?:right|correct)\W*$"
+    r"|^\W*(?:(?:it|it's|this|that|these|those|the|my)\b.*(?:\bnot|n't)|not?) "
+    r"(?!(?:quite|really|all) right)(?:\w+ )+(?:right|correct)\W*$"
+)
 """A denial that wants its own words confirmed: "it isn't blurred, right?", but not "it isn't blurred, is it?"."""
 
 _SINGLE = "="

@@ -8,15 +8,12 @@ import numpy as np
 from PIL import ExifTags, Image
 from PIL.ExifTags import GPS
 
+from loopwright.config import shipped
 from loopwright.workflows.iqa.sources.images import LoadedImage
 from loopwright.workflows.iqa.sources.pixels import is_deep
 
-_EXIF = {
-    "date": ExifTags.Base.DateTimeOriginal, "camera": ExifTags.Base.Model, "maker": ExifTags.Base.Make,
-    "software": ExifTags.Base.Software, "lens": ExifTags.Base.LensModel, "author": ExifTags.Base.Artist,
-    "iso": ExifTags.Base.ISOSpeedRatings,
-    "aperture": ExifTags.Base.FNumber, "exposure": ExifTags.Base.ExposureTime, "focal": ExifTags.Base.FocalLength,
-}  # fmt: skip
+_TAGS: dict[str, str] = shipped("loopwright.workflows.iqa", "data/files.yaml")["exif"]
+_EXIF = {name: ExifTags.Base[tag] for name, tag in _TAGS.items()}
 _LOSSY = ("AVIF", "JPEG2000", "WEBP")
 """Formats whose coders leave no grid that could be measured."""
 _PLENTY = 1.0

@@ -5,6 +5,7 @@ Large images are converted in strips, so that beside the decoder's own copy ther
 
 import io
 from collections.abc import Callable
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 import cv2
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from loopwright.config import shipped
 from loopwright.errors import ImageError
 
 RGB = NDArray[np.uint8]
@@ -38,12 +40,10 @@ _UPRIGHT: dict[int, Callable[[NDArray[Any]], NDArray[Any]]] = {
 }
 """EXIF orientation -> what turns the stored pixels upright; 1 and unknown values need nothing."""
 
-_MODE_NOTES = {
-    "1": "black and white (1 bit), repeated in three channels",
-    **dict.fromkeys(("L", "LA", "La"), "grey, repeated in three channels"),
-    **dict.fromkeys(("P", "PA"), "palette image, converted to RGB"),
-    "LAB": "L*a*b* colours, converted to RGB",
-}
+LAID_ON_WHITE = "laid on white"
+"""How the note about transparent pixels ends."""
+
+_MODE_NOTES: dict[str, str] = shipped("loopwright.workflows.iqa", "data/files.yaml")["modes"]
 """Pillow mode -> what is said about its conversion."""
 
 
@@ -202,12 +202,8 @@ def _to_srgb(image: Image.Image, model: str, notes: list[str]) -> Callable[[Imag
         notes.append("its colour profile is damaged and was left aside")
         return None
 
-    def change(strip: Image.Image) -> Image.Image:
-        # Without inPlace there is always a result.
-        changed = ImageCms.applyTransform(strip, transform)
-        assert changed is not None
-        return changed
-
+    # Without inPlace there is always a result.
+    change = cast("Callable[[Image.Image], Image.Image]", partial(ImageCms.applyTransform, transform=transform))
     if model == "RGB":
         steps = np.linspace(0, 255, 9).astype(np.uint8)
         colours = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(81, 9, 3)
@@ -223,7 +219,7 @@ def _on_white(rgba: RGB, notes: list[str], *, premultiplied: bool) -> RGB:
     if least == 255:
         return rgba[..., :3]
     where = "in parts" if most else "everywhere, so that nothing of it is seen"
-    notes.append(f"transparent {where}, laid on white")
+    notes.append(f"transparent {where}, {LAID_ON_WHITE}")
     pixels = np.empty((*rgba.shape[:2], 3), np.uint8)
     for rows in _strips(rgba.shape[1], rgba.shape[0]):
         colours, alpha = rgba[rows, :, :3].astype(np.uint32), rgba[rows, :, 3:].astype(np.uint32)

@@ -10,11 +10,7 @@ from pathlib import Path
 PREFIX = "sample:"
 """What an input's image begins with that is one of these pictures."""
 
-FILES: dict[str, str] = {
-    "harbour": "harbour.png",
-    "harbour-blurred": "harbour-blurred.png",
-    "harbour-compressed": "harbour-compressed.jpg",
-}
+FILES = {Path(file).stem: file for file in ("harbour.png", "harbour-blurred.png", "harbour-compressed.jpg")}
 """Picture -> its file."""
 
 

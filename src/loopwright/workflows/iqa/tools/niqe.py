@@ -12,16 +12,7 @@ import numpy as np
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.model import Rgb
-from loopwright.workflows.iqa.tools.blind.scene_statistics import (
-    SHIFTS,
-    Floats,
-    Map,
-    fit,
-    grey,
-    halved,
-    normalised,
-    shipped_arrays,
-)
+from loopwright.workflows.iqa.tools.blind import scene_statistics as scene
 
 BLOCK = 96
 """Side of a block, in pixels of the full resolution, as in the paper."""
@@ -47,7 +38,7 @@ def niqe(image: Rgb) -> float:
         ImageError: If the image is too small for two blocks (96 x 120 pixels), or so flat that no two blocks have
             any structure to measure.
     """
-    luma = grey(image)
+    luma = scene.grey(image)
     height, width = luma.shape
     if min(height, width) < BLOCK or max(height, width) < BLOCK + _DENSE_STRIDE:
         raise ImageError(
@@ -57,33 +48,33 @@ def niqe(image: Rgb) -> float:
     stride = BLOCK if (height // BLOCK) * (width // BLOCK) >= 4 else _DENSE_STRIDE
     rows, columns = ((length - BLOCK) // stride * stride + BLOCK for length in (height, width))
     luma = luma[:rows, :columns]
-    fine = _features(normalised(luma), BLOCK, stride)
-    coarse = _features(normalised(halved(luma)), BLOCK // 2, stride // 2)
+    fine = _features(scene.normalised(luma), BLOCK, stride)
+    coarse = _features(scene.normalised(scene.halved(luma)), BLOCK // 2, stride // 2)
     return _distance(np.hstack([fine, coarse]))
 
 
-def _distance(features: Floats) -> float:
+def _distance(features: scene.Floats) -> float:
     """Distance between the model of these blocks (n x 36) and the pristine model, equation 10 of the paper."""
     whole = features[~np.isnan(features).any(axis=1)]
     if len(whole) < 2:
         raise ImageError("NIQE cannot be measured: the image is flat, fewer than two blocks have any structure")
-    pristine = shipped_arrays("niqe_pris_params.npz")
+    pristine = scene.shipped_arrays("niqe_pris_params.npz")
     gap = pristine["mu_pris_param"].ravel() - whole.mean(axis=0)
     pooled = (pristine["cov_pris_param"] + np.cov(whole, rowvar=False)) / 2
     return math.sqrt(max(0.0, float(gap @ np.linalg.pinv(pooled) @ gap)))
 
 
-def _features(values: Map, side: int, stride: int) -> Floats:
+def _features(values: scene.Map, side: int, stride: int) -> scene.Floats:
     """The 18 numbers of one scale for each block, n x 18; NaN where a block has no structure."""
     blocks = np.lib.stride_tricks.sliding_window_view(values, (side, side))[::stride, ::stride]
     # Row by row, so that the copies stay small whatever the image's size.
     return np.vstack([_row_features(np.ascontiguousarray(row)) for row in blocks])
 
 
-def _row_features(blocks: Map) -> Floats:
-    own = fit(blocks)
+def _row_features(blocks: scene.Map) -> scene.Floats:
+    own = scene.fit(blocks)
     columns = [own.shape, (own.left_scale + own.right_scale) / 2]
-    for shift in SHIFTS:
-        pair = fit(blocks * np.roll(blocks, shift, axis=(1, 2)))
+    for shift in scene.SHIFTS:
+        pair = scene.fit(blocks * np.roll(blocks, shift, axis=(1, 2)))
         columns.extend([pair.shape, pair.mean, pair.left_scale, pair.right_scale])
     return np.stack(columns, axis=1)

@@ -19,7 +19,6 @@ from loopwright.models.vision import image_side
 from loopwright.workflows.iqa.measuring.features.planes import whole_view
 from loopwright.workflows.iqa.schemas import Box
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
-from loopwright.workflows.iqa.sources.pixels import RGB
 
 MAX_BYTES = 3_750_000
 """The largest file that is sent: its base64 text has five million characters, and Anthropic's API takes 5 MiB for an
@@ -79,8 +78,11 @@ def encode(image: LoadedImage, longest_side: int) -> tuple[bytes, str, tuple[int
     while True:
         # From the full image each time: a copy of a copy would be blurred twice.
         rgb = whole_view(image.rgb, longest_side, 1)
-        if len(png := _png(rgb)) <= MAX_BYTES:
-            return png, "image/png", (rgb.shape[1], rgb.shape[0])
+        held = io.BytesIO()
+        # Half of the usual effort takes less than half of the time, and the file is 4 % larger.
+        Image.fromarray(np.ascontiguousarray(rgb)).save(held, "PNG", compress_level=3)
+        if held.tell() <= MAX_BYTES:
+            return held.getvalue(), "image/png", (rgb.shape[1], rgb.shape[0])
         longest_side = int(max(rgb.shape[:2]) * _SHRINK)
 
 
@@ -97,13 +99,6 @@ def _own_bytes(image: LoadedImage) -> tuple[bytes, str] | None:
         # Asked after decoding: a PNG may have its texts behind the pixels.
         told = _METADATA & file.info.keys() or file.getexif() or getattr(file, "text", None)
         return (content, _OWN_FORMATS[str(file.format)]) if same and not told else None
-
-
-def _png(rgb: RGB) -> bytes:
-    held = io.BytesIO()
-    # Half of the usual effort takes less than half of the time, and the file is 4 % larger.
-    Image.fromarray(np.ascontiguousarray(rgb)).save(held, "PNG", compress_level=3)
-    return held.getvalue()
 
 
 MOST_OBJECTS = 2

@@ -1,5 +1,6 @@
 """Traces of coders and resamplers: the 8 x 8 grid and its quantised DCT, missing levels, repeated pixels."""
 
+import math
 from functools import lru_cache
 
 import cv2
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import level_counts
+from loopwright.workflows.iqa.measuring.features.planes import blocks, level_counts, mean_square
 
 LUMA_TABLE = {
     (0, 0): 16, (0, 1): 11, (1, 0): 12, (1, 1): 12, (2, 0): 14, (0, 2): 10, (1, 2): 14, (2, 1): 13, (2, 2): 16,
@@ -17,10 +18,13 @@ STEPS = np.arange(2.0, 256.0)
 """Quantisation steps that are tried, DCT units."""
 REGULAR = 0.8
 """Share of the runs of repeated pixels that are as long as their median, up to one, from which they are squares."""
-_BASIS = (np.cos(np.outer(2 * np.arange(8) + 1, np.arange(3)) * np.pi / 16) / 2 / [np.sqrt(2), 1, 1]).astype(np.float32)
-"""The three lowest functions of the DCT, shape (8, 3)."""
 BINS, BINS_PER_UNIT = 2048, 4
 """Histogram of the size of a DCT coefficient: number of bins, and bins per DCT unit."""
+SETTINGS, MIDDLE, GRIDDED = (10, 25, 40, 60), 768, 0.08
+"""Qualities that are tried on the reference; side of what is tried of it, pixels; and by how much the likeness must
+exceed that of a displaced grid: blur, noise and wavelets stay below 0.02, AVIF below 0.06, resampled JPEG has 0.09."""
+FEW = 16
+"""Levels below which an image is a drawing that no coder has touched."""
 BAND, FAR = 0.05, 24
 """Share of the samples from which a level is a band, and the distance of two used levels that are two colours."""
 
@@ -77,6 +81,9 @@ def quantisation_steps(coefficients: NDArray[np.float32]) -> NDArray[np.float64]
 
 def jpeg_trace(plane: Plane) -> tuple[float, float]:
     """A JPEG coder's quality 1..100, 100 for none, from the pixels; and the share of coefficients that agree, 0..1."""
+    # A coder leaves ringing of many levels around whatever few there were: without it, the regular steps are drawn.
+    if np.count_nonzero(level_counts(np.clip(plane + 0.5, 0, 255).astype(np.uint8))) < FEW:
+        return 100.0, 0.0
     top, left = ((_grid(plane, axis) + 1) % 8 for axis in (0, 1))
     found = _quality(plane[top:, left:])
     if found[1] >= 0.5 or top == left == 0:
@@ -96,15 +103,43 @@ def _quality(plane: Plane) -> tuple[float, float]:
     return min(99.0, max(1.0, quality)), evidence
 
 
+def coder_beneath(plane: Plane, origin: Plane) -> tuple[float, float]:
+    """The JPEG coder whose work an image still holds beneath what came after, such as noise or another coder.
+
+    What a coder makes of the reference is known. An image that went through it differs from the reference in the same
+    way, and less so in the way of a coder with a displaced grid, which blur and noise go with just as well.
+
+    Returns:
+        Its quality, one of `SETTINGS`, or 100 for none; and how its error correlates with the difference, 0..1.
+    """
+    rows, columns = ((side - min(side, MIDDLE)) // 16 * 8 for side in plane.shape)
+    image, pristine = (each[rows:, columns:][:MIDDLE, :MIDDLE] for each in (plane, origin))
+
+    def likeness(setting: int, off: int) -> float:
+        before = np.ascontiguousarray(pristine[off:, off:])
+        _, coded = cv2.imencode(
+            ".jpg", np.clip(before + 0.5, 0, 255).astype(np.uint8), [cv2.IMWRITE_JPEG_QUALITY, setting]
+        )
+        error = np.asarray(cv2.imdecode(coded, cv2.IMREAD_GRAYSCALE), np.float32) - before
+        difference = image[off:, off:] - before
+        common = mean_square(error) * mean_square(difference)
+        return float((error * difference).mean()) / math.sqrt(common + 1e-6)
+
+    if likeness(SETTINGS[1], 0) - likeness(SETTINGS[1], 4) < GRIDDED / 2:
+        return 100.0, 0.0
+    on_grid = {setting: likeness(setting, 0) for setting in SETTINGS}
+    best = max(SETTINGS, key=lambda setting: on_grid[setting])
+    beside = likeness(best, 4)
+    return (float(best), on_grid[best]) if on_grid[best] - beside > GRIDDED else (100.0, 0.0)
+
+
 def _lowest_frequencies(plane: Plane) -> NDArray[np.float32]:
     """DCT coefficients of the 8 x 8 blocks, in the order of `LUMA_TABLE`; about 6,000 blocks of a large image."""
-    rows, columns = plane.shape[0] // 8, plane.shape[1] // 8
-    every = rows * columns // 6000 + 1
-    cut = plane[: rows * 8, : columns * 8] - np.float32(128)
-    along = (cut.reshape(-1, 8) @ _BASIS).reshape(rows, 8, columns, 3)
-    both = along.transpose(0, 2, 3, 1).reshape(rows * columns, 3, 8)[::every] @ _BASIS
-    # Indexed by horizontal, then vertical frequency.
-    return np.asarray(np.stack([both[:, column, row] for row, column in LUMA_TABLE], axis=1), np.float32)
+    from scipy import fft
+
+    tiles = blocks(plane, 8)
+    found = np.asarray(fft.dctn(tiles[:: len(tiles) // 6000 + 1] - np.float32(128), axes=(1, 2), norm="ortho"))
+    return np.asarray(np.stack([found[:, row, column] for row, column in LUMA_TABLE], axis=1), np.float32)
 
 
 def least_level_use(rgb: Rgb) -> float:
@@ -121,6 +156,12 @@ def flat_share(rgb: Rgb) -> float:
     """Share of the pixels, 0..1, that are as green as the next ones to the right and below."""
     green = np.asarray(cv2.extractChannel(rgb, 1), np.uint8)
     return float(((green[:-1, :-1] == green[1:, :-1]) & (green[:-1, :-1] == green[:-1, 1:])).mean())
+
+
+def background(rgb: Rgb) -> float:
+    """Share of the pixels, 0..1, that may have the commonest colour exactly: its level in each channel, the rarest."""
+    channels = (np.asarray(cv2.extractChannel(rgb, channel), np.uint8) for channel in range(3))
+    return min(float(level_counts(channel).max()) / channel.size for channel in channels)
 
 
 def level_use(rgb: Rgb, *, near: bool = False) -> float:

@@ -8,14 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from loopwright.workflows.iqa.measuring.features import planes
 from loopwright.workflows.iqa.measuring.features.model import Plane
-from loopwright.workflows.iqa.measuring.features.planes import (
-    frequencies,
-    magnitude,
-    mean_power,
-    quantiles,
-    tile_spectra,
-)
 
 CREST = 1.0
 """Smoothing with which crests are found, pixels."""
@@ -66,7 +60,7 @@ class Slopes(NamedTuple):
 def slopes(plane: Plane) -> Slopes:
     """Gradient of the plane smoothed by `CREST`, and its size."""
     dx, dy = gradient(plane, CREST)
-    return Slopes(dx, dy, magnitude(dx, dy))
+    return Slopes(dx, dy, planes.magnitude(dx, dy))
 
 
 def find_edges(plane: Plane, slope: Slopes, noise_sigma: float) -> Edges:
@@ -126,8 +120,8 @@ def tile_sharpness(edges: Edges, width: int) -> dict[str, float]:
     medians = keys[(starts + counts // 2)[counts >= TILE_EDGES]].astype(np.uint32).view(np.float32)
     if len(medians) == 0:
         return {**dict.fromkeys(_WIDTHS, math.nan), "edge_tiles": 0}
-    middle, top = quantiles(edges.height, (0.5, 0.9))
-    sharpest, typical = quantiles(medians, (0.1, 0.5))
+    middle, top = planes.quantiles(edges.height, (0.5, 0.9))
+    sharpest, typical = planes.quantiles(medians, (0.1, 0.5))
     strong, weak = _median(edges.sigma[edges.height >= top]), _median(edges.sigma[edges.height <= middle])
     ratio = _median(edges.ratio[edges.height >= middle])
     widths = dict(zip(_WIDTHS, (sharpest, typical, strong, weak, ratio), strict=True))
@@ -138,7 +132,7 @@ _WIDTHS = ("edge_sigma", "edge_sigma_typical", "edge_sigma_strong", "edge_sigma_
 
 
 def _median(values: Plane) -> float:
-    return quantiles(values, [0.5])[0]
+    return planes.quantiles(values, [0.5])[0]
 
 
 def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
@@ -155,9 +149,9 @@ def motion(plane: Plane, noise_sigma: float) -> tuple[float, float]:
     Returns:
         Amplitude in nepers, and the direction of least detail in degrees counter-clockwise from the horizontal.
     """
-    spectra = tile_spectra(plane)
+    spectra = planes.tile_spectra(plane)
     size = spectra.shape[1]
-    strength = mean_power(spectra)
+    strength = planes.mean_power(spectra)
     window_energy = (size * 3 / 8) ** 2
     floor = max(noise_sigma, 0.3) ** 2 * window_energy
     radius, sector = _sectors(size)
@@ -193,6 +187,6 @@ def motion_length(edges: Edges, direction: float) -> float:
 @lru_cache(maxsize=2)
 def _sectors(size: int) -> tuple[Plane, NDArray[np.intp]]:
     """Of each bin of `tile_spectra`: cycles per pixel, and which of 18 directions."""
-    fx, fy = frequencies(size)
+    fx, fy = planes.frequencies(size)
     angle = np.arctan2(fy, fx)
     return np.hypot(fx, fy), np.floor(np.mod(angle, np.pi) / np.pi * 18).astype(np.intp) % 18

@@ -15,6 +15,8 @@ NOISE_BLOCK = 16
 """Side of the blocks in which the noise is measured, pixels of the full size."""
 FLAT_SHARE = 0.15
 """Share of the blocks, the flattest, that speak for the noise."""
+TELLING = 0.1
+"""Blocks that can tell, over those without detail, from which they speak for the whole."""
 FLAT_BIAS = 0.87
 """Noise in those blocks over the noise everywhere, for white noise: the flattest are so partly by chance (measured)."""
 LAPLACIAN = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32) / 6
@@ -37,9 +39,11 @@ class Noise(NamedTuple):
     """The same over that at half size: 2 for white noise."""
     likeness: float
     """Correlation of green's detail with red's or blue's, whichever is higher, -1 to 1."""
+    evenness: float
+    """Most detail of the flattest blocks over that of the middle one, 0..1: about 0.9 for noise, less for texture."""
 
 
-NO_NOISE = Noise(0.0, 0.0, 1.0)
+NO_NOISE = Noise(0.0, 0.0, 1.0, 0.0)
 """What stands where too few blocks can be measured."""
 CELLS = 4
 """Rows and columns of the cells whose noise is measured for itself."""
@@ -58,21 +62,22 @@ def noise(channels: Sequence[Plane]) -> tuple[Noise, tuple[Noise, ...]]:
     coarse = np.sqrt(block_means(half * half, NOISE_BLOCK // 2))
     # Near black and white the noise is cut off, and a constant block says nothing about it.
     usable = (level > 12) & (level < 243) & (fine > 0)
-    if usable.sum() < 8:
+    # A line of text on an empty page says nothing about the page's noise.
+    if usable.sum() < max(8, TELLING * np.count_nonzero(fine < 0.05)):
         usable = fine >= 0
     others = [
         (block_means(other * green, NOISE_BLOCK), block_means(other * other, NOISE_BLOCK)) for other in (red, blue)
     ]
 
     def of(usable: NDArray[np.bool_]) -> Noise:
-        (limit,) = quantiles(fine[usable], [FLAT_SHARE])
+        limit, middle = quantiles(fine[usable], [FLAT_SHARE, 0.5])
         flat = usable & (fine <= limit)
         own = float(energy[flat].mean())
         sigma, below = math.sqrt(own), float(np.sqrt((coarse[flat] ** 2).mean()))
         likeness = [
             float(both[flat].mean()) / math.sqrt(float(each[flat].mean()) * own + 1e-9) for both, each in others
         ]
-        return Noise(sigma / FLAT_BIAS, sigma / max(below, 0.05), max(likeness))
+        return Noise(sigma / FLAT_BIAS, sigma / max(below, 0.05), max(likeness), limit / max(middle, 0.05))
 
     row, column = (np.arange(size) * CELLS // size for size in fine.shape)
     masks = (usable & (row[:, None] == down) & (column == across) for down in range(CELLS) for across in range(CELLS))

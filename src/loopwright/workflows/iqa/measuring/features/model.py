@@ -18,6 +18,10 @@ WHITE = 1.2
 """Noise over noise at half size from which it is noise; texture stays below 1.1, white noise is at 1.4 to 2."""
 WHITER = 1.35
 """The same from which a part of an image is noisy: a lawn by itself may have 1.25, no part of 74 photographs more."""
+ALIKE, EVEN_GRAIN = 0.85, 0.8
+"""Correlation of the channels' grain from which it may be texture, though white: sharp gravel and leaves have 0.92 and
+more, noise 0.2 at most unless a coder smeared it; and the evenness below which it is: of 30 sharp cells 24, of 150
+noisy ones 14."""
 DIRECTED = 0.75
 """Directional loss from which motion is possible, nepers; sharp photographs reach 0.55."""
 BLOTCHED = 3.5
@@ -70,8 +74,8 @@ class ImageFeatures:
     noise_likeness: float
     """Correlation of the channels' fine detail in those areas, the higher of red and blue with green: near 0 for noise
     of the single channels, 0.4 to 1 for texture and grey noise."""
-    noise_cells: tuple[tuple[float, float, float], ...]
-    """The same three numbers of each of 4 x 4 cells, row by row."""
+    noise_cells: tuple[tuple[float, float, float, float], ...]
+    """The same three numbers of each of 4 x 4 cells, row by row, and how even their grain is (`grain.Noise`)."""
     colour_noise: float
     """Blotches of colour in the calmest areas, grey levels."""
     impulse_fraction: float
@@ -87,12 +91,14 @@ class ImageFeatures:
     of a part of it; few levels are banding."""
     flat_share: float
     """Share of the pixels that are as green as those beside and below them, 0..1."""
+    background: float
+    """Share of the pixels that have the commonest colour exactly, 0..1: above a half in logos, charts and pages."""
     pixel_size: float
     """Mean side of the squares of repeated pixels, pixels; 1 for none."""
     overexposed_fraction: float
     """Share of pixels with luma of at least 250, 0..1."""
     partly_clipped_fraction: float
-    """Share of pixels with one or two, but not three, channels at 254 or above, 0..1."""
+    """Share of pixels with one or two channels at 254 or above that are no pure colour, 0..1."""
     mean_luma: float
     """Mean luma, grey levels."""
     dark_point: float
@@ -134,9 +140,11 @@ class ImageFeatures:
         return self.contrast_range / (math.sqrt(2 * math.pi) * max(self.steepest_slope, 0.01))
 
     @property
-    def grained_cells(self) -> list[tuple[int, tuple[float, float, float]]]:
-        """The cells that have visible, white noise: their place in the order, and their three numbers."""
-        return [(i, cell) for i, cell in enumerate(self.noise_cells) if cell[0] >= VISIBLE_NOISE and cell[1] >= WHITER]
+    def grained_cells(self) -> list[tuple[int, tuple[float, float, float, float]]]:
+        """The cells that have visible, white noise: their place in the order, and their numbers; none of a texture."""
+        white = [(i, c) for i, c in enumerate(self.noise_cells) if c[0] >= VISIBLE_NOISE and c[1] >= WHITER]
+        textures = sum(cell[2] >= ALIKE and cell[3] < EVEN_GRAIN for _, cell in white)
+        return white if 2 * textures <= len(white) else []
 
     @property
     def noise(self) -> float:
@@ -151,7 +159,7 @@ class ImageFeatures:
     @property
     def clipped_fraction(self) -> float:
         """Share of clipped bright pixels, 0..1."""
-        return self.overexposed_fraction + self.partly_clipped_fraction
+        return min(1.0, self.overexposed_fraction + self.partly_clipped_fraction)
 
     @property
     def cast(self) -> float:
@@ -225,14 +233,19 @@ class PairFeatures:
     residual_flatness: float
     """Residual energy in the flattest quarter of the reference over its mean: near 1 for noise, far below for
     coding."""
+    residual_whiteness: float
+    """Fine detail of the residual over its size: 1 for white noise, below 0.35 for what varies smoothly."""
     residual_kurtosis: float
     """Kurtosis of the residual: 3 for Gaussian noise, far above for impulses."""
     residual_luma_slope: float
     """Log-log slope of the residual's size over the reference's luma: 0 for additive, 1 for multiplicative noise."""
     jpeg_quality: float
-    """Quality setting of the JPEG coder that the image's DCT coefficients point to, 1..100; 100 if none is seen."""
+    """Quality setting of the JPEG coder that the image's DCT coefficients point to, or of a harsher one beneath it,
+    1..100; 100 if none is seen."""
     jpeg_evidence: float
     """Share of the inspected DCT coefficients that lie on multiples of one step, 0..1."""
+    coder_rms: float
+    """What a JPEG coder explains that lies beneath other distortions, grey levels; 0 for none."""
     reference_jpeg_quality: float
     """The reference's own `jpeg_quality`: what was there before does not count as a distortion."""
     impulse_fraction: float

@@ -6,20 +6,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.measuring.features.coding import jpeg_trace, level_use, pixel_size
-from loopwright.workflows.iqa.measuring.features.grain import specks
+from loopwright.workflows.iqa.measuring.features import planes
+from loopwright.workflows.iqa.measuring.features.coding import coder_beneath, jpeg_trace, level_use, pixel_size
+from loopwright.workflows.iqa.measuring.features.grain import fine_detail, specks
 from loopwright.workflows.iqa.measuring.features.model import PairFeatures, Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.planes import (
-    area_mean,
-    blocks,
-    checked,
-    detail_view,
-    frequencies,
-    luma,
-    mean_power,
-    mean_square,
-    tile_spectra,
-)
 from loopwright.workflows.iqa.measuring.features.tone import lab, surface
 
 
@@ -29,17 +19,17 @@ def linear_filter(image: Plane, origin: Plane) -> dict[str, float]:
     With cross spectrum Sxy and spectra Sxx, Syy, the best linear filter is Sxy / Sxx, and Syy - |Sxy|^2 / Sxx is what
     it leaves. Given are the fields of `PairFeatures` about the filter that leads from the toned reference to the image.
     """
-    x, y = tile_spectra(origin), tile_spectra(image)
-    sxx = mean_power(x) + 1e-6
-    syy = mean_power(y)
+    x, y = planes.tile_spectra(origin), planes.tile_spectra(image)
+    sxx = planes.mean_power(x) + 1e-6
+    syy = planes.mean_power(y)
     sxy = (np.conj(x) * y).mean(axis=0)
-    sdd = mean_power(y - x)
+    sdd = planes.mean_power(y - x)
     # Each frequency spends one complex degree of freedom of as many as there are independent tiles.
     tiles = max(2.0, len(x) / 2.5)
     left = np.minimum(np.maximum(syy - np.abs(sxy) ** 2 / sxx, 0) * tiles / (tiles - 1), sdd)
     share = 1 - float(left.sum()) / max(float(sdd.sum()), 1e-9)
     size = x.shape[1]
-    fx, fy = frequencies(size)
+    fx, fy = planes.frequencies(size)
     radius = np.hypot(fx, fy)
     gain = np.real(sxy) / sxx
     band = (radius > 0.15) & (radius < 0.4)
@@ -74,6 +64,8 @@ def _equivalent_gaussian(gain: Plane, weight: Plane, fx: Plane, fy: Plane) -> tu
     return math.sqrt(max(0.0, float(values[1]))), math.sqrt(max(0.0, float(values[0]))), direction
 
 
+BENEATH = 0.6
+"""Quality of a coder over that of a later one, or of the reference's own, up to which it is a coder of its own."""
 ALIGNED = 0.3
 """Share of the squared error that may be left where a displacement of the whole image is its cause."""
 
@@ -89,10 +81,10 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     Raises:
         ImageError: If an array is not uint8 RGB, or a side has fewer than 32 pixels.
     """
-    rgb, reference = detail_view(checked(rgb)), detail_view(checked(reference))
+    rgb, reference = planes.detail_view(planes.checked(rgb)), planes.detail_view(planes.checked(reference))
     image, origin = rgb.astype(np.float32), reference.astype(np.float32)
-    plane, origin_plane = luma(rgb), luma(reference)
-    energy = mean_square(image - origin)
+    plane, origin_plane = planes.luma(rgb), planes.luma(reference)
+    energy = planes.mean_square(image - origin)
 
     black, white, _ = specks(rgb)
     speck = (black | white) & (np.abs(image - origin) >= 25)
@@ -103,24 +95,30 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
     predicted, point = _point_operation(clean, origin)
     gain, saturation = point["contrast_gain"], point["saturation_ratio"]
     shifts, shifted, whole = _channel_shift(clean, predicted)
-    toned_luma, image_luma = luma(predicted), luma(clean)
+    toned_luma, image_luma = planes.luma(predicted), planes.luma(clean)
     displaced, moved = float(np.linalg.norm(whole)), _moved(toned_luma, whole)
-    aligned = mean_square(image_luma - moved) < ALIGNED * mean_square(image_luma - toned_luma)
+    aligned = planes.mean_square(image_luma - moved) < ALIGNED * planes.mean_square(image_luma - toned_luma)
     linear = linear_filter(image_luma, toned_luma)
     # A motion blur to one side alone is a displacement too, in proportion to its length.
     track = linear_filter(image_luma, moved) if aligned else linear
     aligned = aligned and displaced > 2 * (track["blur_sigma"] - track["blur_sigma_minor"])
     left = clean - predicted
-    left_energy = mean_square(left)
-    shift_energy = max(0.0, left_energy - mean_square(clean - shifted)) if shifts > 0.15 else 0.0
+    left_energy = planes.mean_square(left)
+    shift_energy = max(0.0, left_energy - planes.mean_square(clean - shifted)) if shifts > 0.15 else 0.0
     filter_energy = linear["filter_share"] * max(0.0, left_energy - shift_energy)
     rest = clean - shifted if shift_energy > 0.5 * left_energy else left
     # A change of saturation moves the mean colour as well; what is left of the move is the cast.
     color_a, color_b = (lab(rgb)[..., 1:] - saturation * lab(reference)[..., 1:]).mean(axis=(0, 1))
-    differences = [(stack - luma(stack)[..., None]).mean(axis=(0, 1)) for stack in (clean, origin)]
-    chroma_shift = differences[0] - saturation * differences[1]
-    flatness, slope = _spread(rest, origin_plane)
+    differences = [(stack - planes.luma(stack)[..., None]).mean(axis=(0, 1)) for stack in (clean, origin)]
+    # More contrast moves it too, by as much, though clipping hides the change of saturation.
+    moves = (differences[0] - slope * differences[1] for slope in (saturation, max(gain, 1.0)))
+    chroma_shift = min(moves, key=np.linalg.norm)
+    flatness, steepness = _spread(rest, origin_plane)
     jpeg_quality, jpeg_evidence = jpeg_trace(plane)
+    reference_quality = jpeg_trace(origin_plane)[0]
+    setting, likeness = coder_beneath(image_luma, toned_luma)
+    beneath = setting < BENEATH * min(jpeg_quality, reference_quality)
+    grain = np.ascontiguousarray(rest[..., 1])
     squared = np.square(image - origin - (image - origin).mean())
     variance = float(squared.mean())
     shift, mean = float(image_luma.mean() - origin_plane.mean()), float(origin_plane.mean())
@@ -142,13 +140,15 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         **linear,
         residual_rms=math.sqrt(max(0.0, left_energy - shift_energy - filter_energy)),
         residual_flatness=flatness,
-        residual_kurtosis=mean_square(squared) / variance**2 if variance > 1e-6 else 3.0,
-        residual_luma_slope=slope,
+        residual_whiteness=math.sqrt(planes.mean_square(fine_detail(grain)) / (planes.mean_square(grain) + 1e-6)),
+        residual_kurtosis=planes.mean_square(squared) / variance**2 if variance > 1e-6 else 3.0,
+        residual_luma_slope=steepness,
         impulse_fraction=float(speck.mean()),
         impulse_share=speck_energy / max(energy, 1e-9),
-        jpeg_quality=jpeg_quality,
+        jpeg_quality=setting if beneath else jpeg_quality,
         jpeg_evidence=jpeg_evidence,
-        reference_jpeg_quality=jpeg_trace(origin_plane)[0],
+        coder_rms=likeness * math.sqrt(left_energy) if beneath else 0.0,
+        reference_jpeg_quality=reference_quality,
         pixel_size_gain=pixel_size(plane) / pixel_size(origin_plane),
     )
 
@@ -169,15 +169,15 @@ def _quarters_moved(image: Plane, origin: Plane) -> float:
     """How far the four quarters of an image are moved, pixels: the second largest, since one may be without detail."""
     height, width = (side // 2 for side in image.shape)
     window = cv2.createHanningWindow((width, height), cv2.CV_32F)
-    planes = [cv2.GaussianBlur(plane, (0, 0), 1.5) for plane in (origin, image)]
-    quarters = ([each[y:, x:][:height, :width].copy() for each in planes] for y in (0, height) for x in (0, width))
+    smooth = [cv2.GaussianBlur(plane, (0, 0), 1.5) for plane in (origin, image)]
+    quarters = ([each[y:, x:][:height, :width].copy() for each in smooth] for y in (0, height) for x in (0, width))
     return sorted(math.hypot(*cv2.phaseCorrelate(before, after, window)[0]) for before, after in quarters)[2]
 
 
 def _slope(image: NDArray[np.float32], origin: NDArray[np.float32]) -> float:
     """Least-squares slope of image over origin; 1 where the origin does not vary."""
     centred = origin - origin.mean()
-    variance = mean_square(centred)
+    variance = planes.mean_square(centred)
     return float((centred * (image - image.mean())).mean()) / variance if variance > 0.5 else 1.0
 
 
@@ -188,24 +188,24 @@ def _point_operation(image: Stack, origin: Stack) -> tuple[Stack, dict[str, floa
     reference after it, and the fields of `PairFeatures` about it.
     """
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
-    low_image, low_origin = area_mean(image, size), area_mean(origin, size)
-    lights = luma(low_image), luma(low_origin)
+    low_image, low_origin = planes.area_mean(image, size), planes.area_mean(origin, size)
+    lights = planes.luma(low_image), planes.luma(low_origin)
     gain = _slope(*lights)
     first, second = (light - cv2.GaussianBlur(light, (0, 0), 2) for light in lights)
-    powers = mean_square(first), mean_square(second)
-    differences = [(stack - luma(stack)[..., None]) for stack in (low_image, low_origin)]
+    powers = planes.mean_square(first), planes.mean_square(second)
+    differences = [(stack - planes.luma(stack)[..., None]) for stack in (low_image, low_origin)]
     flat_image, flat_origin = (stack - stack.mean(axis=(0, 1)) for stack in differences)
     slope = _slope(flat_image, flat_origin)
     # A gain of one channel has such a slope as well, which explains little of what it changes.
-    alike = 2 * mean_square(flat_image - slope * flat_origin) < mean_square(flat_image - flat_origin)
+    alike = 2 * planes.mean_square(flat_image - slope * flat_origin) < planes.mean_square(flat_image - flat_origin)
     saturation = slope if alike else 1.0
 
-    energy = mean_square(image - origin)
+    energy = planes.mean_square(image - origin)
     curves = np.stack([_tone_curve(image[..., c], origin[..., c]) for c in range(3)], axis=2)
     columns = np.pad(low_origin.reshape(-1, 3), ((0, 0), (0, 1)), constant_values=1)
     matrix = np.linalg.lstsq(columns, low_image.reshape(-1, 3), rcond=None)[0].astype(np.float32)
     mixed = np.clip(origin @ matrix[:3] + matrix[3], 0, 255)
-    left = [(mean_square(image - stack), stack) for stack in (curves, mixed, origin)]
+    left = [(planes.mean_square(image - stack), stack) for stack in (curves, mixed, origin)]
     best_energy, best = min(left, key=lambda pair: pair[0])
     if not _holds_for_means(best, image, origin):
         best, best_energy = origin, energy
@@ -225,8 +225,8 @@ def _holds_for_means(predicted: Stack, image: Stack, origin: Stack) -> bool:
     Blur lowers the contrast of a fine texture, which looks like a tone curve pixel by pixel, but not in the means.
     """
     size = (max(1, predicted.shape[1] // 16), max(1, predicted.shape[0] // 16))
-    low_image, low_origin, explained = (area_mean(stack, size) for stack in (image, origin, predicted))
-    return mean_square(low_image - explained) < 0.15 * mean_square(low_image - low_origin)
+    low_image, low_origin, explained = (planes.area_mean(stack, size) for stack in (image, origin, predicted))
+    return planes.mean_square(low_image - explained) < 0.15 * planes.mean_square(low_image - low_origin)
 
 
 def _tone_curve(image: Plane, origin: Plane) -> Plane:
@@ -239,11 +239,11 @@ def _tone_curve(image: Plane, origin: Plane) -> Plane:
     counts = np.bincount(index.ravel(), minlength=256)
     means = np.bincount(index.ravel(), image.ravel(), 256) / np.maximum(counts, 1)
     exact = means.astype(np.float32)[index]
-    energy = mean_square(image - origin)
-    if mean_square(image - exact) < 0.1 * energy:
+    energy = planes.mean_square(image - origin)
+    if planes.mean_square(image - exact) < 0.1 * energy:
         return exact
     size = (max(1, image.shape[1] // 8), max(1, image.shape[0] // 8))
-    low_image, low_origin = area_mean(image, size), area_mean(origin, size)
+    low_image, low_origin = planes.area_mean(image, size), planes.area_mean(origin, size)
     x = low_origin.ravel() / 255
     weights = np.linalg.lstsq(np.stack([np.ones_like(x), x, x**2, x**3], axis=1), low_image.ravel(), rcond=None)[0]
     levels = np.arange(256) / 255
@@ -278,8 +278,8 @@ def _channel_shift(image: Stack, origin: Stack) -> tuple[float, Stack, NDArray[n
 
 def _spread(residual: Stack, origin: Plane) -> tuple[float, float]:
     """Where the residual is: its energy in flat areas over the mean, and its log-log slope over luma."""
-    tiles = blocks(origin, 16)
-    energy = blocks(np.asarray((residual**2).mean(axis=2), np.float32), 16).mean(axis=(1, 2)) + 1e-6
+    tiles = planes.blocks(origin, 16)
+    energy = planes.blocks(np.asarray((residual**2).mean(axis=2), np.float32), 16).mean(axis=(1, 2)) + 1e-6
     level = tiles.mean(axis=(1, 2))
     activity = tiles.std(axis=(1, 2))
     inside = (level > 15) & (level < 240)
@@ -289,5 +289,5 @@ def _spread(residual: Stack, origin: Plane) -> tuple[float, float]:
     flatness = float(energy[flat].mean() / energy[inside].mean())
     x, y = np.log(np.maximum(level[inside], 1)), np.log(energy[inside]) / 2
     spread = x - x.mean()
-    variance = mean_square(spread)
+    variance = planes.mean_square(spread)
     return flatness, float((spread * y).mean()) / variance if variance > 0.02 else 0.0

@@ -4,21 +4,9 @@ import math
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.measuring.features.coding import flat_share, jpeg_trace, least_level_use, pixel_size
+from loopwright.workflows.iqa.measuring.features import coding, grain
 from loopwright.workflows.iqa.measuring.features.edges import find_edges, motion, motion_length, slopes, tile_sharpness
-from loopwright.workflows.iqa.measuring.features.grain import (
-    ANNOUNCED,
-    EVEN,
-    colour_noise,
-    detail_gap,
-    evenness,
-    fine_detail,
-    noise,
-    specks,
-    surroundings,
-)
 from loopwright.workflows.iqa.measuring.features.model import VISIBLE_NOISE, ImageFeatures, Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked, detail_view, luma, whole_view
 from loopwright.workflows.iqa.measuring.features.tone import tone
@@ -38,18 +26,21 @@ def measure(rgb: Rgb) -> ImageFeatures:
     whole_luma = luma(whole)
     close_luma = whole_luma if whole.shape == close.shape else luma(close)
 
-    black, white, median = specks(close)
+    black, white, median = grain.specks(close)
     speck = black | white
-    grain, cells = noise([channel.astype(np.float32) for channel in cv2.split(_without(speck, close, median))])
-    fine = fine_detail(close_luma)
-    strays = surroundings(speck, close, median) <= ANNOUNCED and evenness(black, white, close_luma) > EVEN
-    jpeg_quality, jpeg_evidence = jpeg_trace(close_luma)
+    noise, cells = grain.noise([channel.astype(np.float32) for channel in cv2.split(np.where(speck, median, close))])
+    fine = grain.fine_detail(close_luma)
+    strays = (
+        grain.surroundings(speck, close, median) <= grain.ANNOUNCED
+        and grain.evenness(black, white, close_luma) > grain.EVEN
+    )
+    jpeg_quality, jpeg_evidence = coding.jpeg_trace(close_luma)
     slope = slopes(whole_luma)
     close_slope = slope if close_luma is whole_luma else slopes(close_luma)
 
-    edges = find_edges(whole_luma, slope, grain.sigma)
-    half = math.nan if grain.sigma < VISIBLE_NOISE else _strongest_at_half_size(whole_luma, grain.sigma)
-    anisotropy, direction = motion(whole_luma, grain.sigma)
+    edges = find_edges(whole_luma, slope, noise.sigma)
+    half = math.nan if noise.sigma < VISIBLE_NOISE else _strongest_at_half_size(whole_luma, noise.sigma)
+    anisotropy, direction = motion(whole_luma, noise.sigma)
     return ImageFeatures(
         width=rgb.shape[1],
         height=rgb.shape[0],
@@ -57,18 +48,19 @@ def measure(rgb: Rgb) -> ImageFeatures:
         motion_anisotropy=anisotropy,
         motion_direction=direction,
         motion_length=motion_length(edges, direction),
-        noise_sigma=grain.sigma,
-        noise_whiteness=grain.whiteness,
-        noise_likeness=grain.likeness,
+        noise_sigma=noise.sigma,
+        noise_whiteness=noise.whiteness,
+        noise_likeness=noise.likeness,
         noise_cells=cells,
-        colour_noise=colour_noise(close),
+        colour_noise=grain.colour_noise(close),
         impulse_fraction=np.count_nonzero(speck) / speck.size if strays else 0.0,
         jpeg_quality=jpeg_quality,
         jpeg_evidence=jpeg_evidence,
-        fine_detail_gap=detail_gap(close_luma, fine, close_slope.size),
-        level_use=least_level_use(close),
-        flat_share=flat_share(close),
-        pixel_size=pixel_size(close_luma),
+        fine_detail_gap=grain.detail_gap(close_luma, fine, close_slope.size),
+        level_use=coding.least_level_use(close),
+        flat_share=coding.flat_share(close),
+        background=coding.background(close),
+        pixel_size=coding.pixel_size(close_luma),
         **tile_sharpness(edges, whole_luma.shape[1]),
         **tone(whole, whole_luma, slope),
     )
@@ -78,10 +70,3 @@ def _strongest_at_half_size(plane: Plane, noise_sigma: float) -> float:
     """Four pixels' mean has half their noise, while a blur keeps half its width."""
     small = np.asarray(cv2.resize(plane, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA), np.float32)
     return tile_sharpness(find_edges(small, slopes(small), noise_sigma / 2), small.shape[1])["edge_sigma_strong"]
-
-
-def _without(speck: NDArray[np.bool_], rgb: Rgb, median: Rgb) -> Rgb:
-    clean = rgb.copy()
-    place = np.flatnonzero(speck)
-    clean.reshape(-1)[place] = median.reshape(-1)[place]
-    return clean

@@ -10,6 +10,8 @@ from loopwright.workflows.iqa.measuring.features.edges import Slopes
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import area_mean, level_counts, magnitude, quantiles
 
+PURE = 8
+"""The lowest channel up to which a clipped colour is a pure one, as drawings have, and no light."""
 GREY = 6.0
 """Chroma up to which something is grey, CIELAB units."""
 
@@ -27,8 +29,8 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
     counts = level_counts(np.clip(plane + 0.5, 0, 255).astype(np.uint8)).astype(np.float64)
     share = np.cumsum(counts) / counts.sum()
     dark, bright = np.searchsorted(share, (0.01, 0.99))
-    red, green, blue = ((channel >= 254).view(np.uint8) for channel in cv2.split(rgb))
-    clipped = red + green + blue
+    red, green, blue = cv2.split(rgb)
+    highest, lowest = cv2.max(cv2.max(red, green), blue), cv2.min(cv2.min(red, green), blue)
     image = lab(rgb)
     lightness = np.ascontiguousarray(image[..., 0])
     usable = (lightness > 8) & (lightness < 99)
@@ -38,7 +40,7 @@ def tone(rgb: Rgb, plane: Plane, slope: Slopes) -> dict[str, float]:
     small, smooth = area_mean(plane, (64, 64)).astype(np.float64).ravel(), surface()
     return dict(
         overexposed_fraction=float(1 - share[249]),
-        partly_clipped_fraction=np.count_nonzero((clipped == 1) | (clipped == 2)) / clipped.size,
+        partly_clipped_fraction=np.count_nonzero((highest >= 254) & (lowest > PURE) & (lowest < 254)) / lowest.size,
         mean_luma=float(plane.mean()),
         dark_point=float(dark),
         bright_point=float(bright),

@@ -13,16 +13,7 @@ import numpy as np
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.features.model import Rgb
 from loopwright.workflows.iqa.measuring.features.planes import checked
-from loopwright.workflows.iqa.tools.blind.scene_statistics import (
-    SHIFTS,
-    Floats,
-    Map,
-    fit,
-    grey,
-    halved,
-    normalised,
-    shipped_arrays,
-)
+from loopwright.workflows.iqa.tools.blind import scene_statistics as scene
 
 
 def brisque(image: Rgb) -> float:
@@ -44,14 +35,14 @@ def brisque(image: Rgb) -> float:
     if np.isnan(features).any():
         raise ImageError("BRISQUE cannot be measured: the image is flat, there is no structure")
     # A support-vector regression with a radial kernel; `lowest` becomes -1 for it, and `highest` 1.
-    model = shipped_arrays("blind_brisque.npz")
+    model = scene.shipped_arrays("blind_brisque.npz")
     scaled = 2 * (features - model["lowest"]) / (model["highest"] - model["lowest"]) - 1
     kernel = np.exp(-model["gamma"] * ((model["vectors"] - scaled) ** 2).sum(axis=1))
     # An exact sum, so that no order of summing can show in the last digit.
     return math.fsum(model["weights"] * kernel) - float(model["offset"])
 
 
-def brisque_features(image: Rgb) -> Floats:
+def brisque_features(image: Rgb) -> scene.Floats:
     """The 36 numbers of the paper's table I, at full and at half size.
 
     Returns:
@@ -63,21 +54,21 @@ def brisque_features(image: Rgb) -> Floats:
         ImageError: If a side has fewer than 32 pixels.
     """
     checked(image, "BRISQUE")
-    luma = grey(image)
-    return np.concatenate([scale_features(normalised(plane)) for plane in (luma, halved(luma))])
+    luma = scene.grey(image)
+    return np.concatenate([scale_features(scene.normalised(plane)) for plane in (luma, scene.halved(luma))])
 
 
-def scale_features(values: Map) -> Floats:
+def scale_features(values: scene.Map) -> scene.Floats:
     """The 18 numbers of one scale, of shape (18,)."""
-    own = fit(values[None])
+    own = scene.fit(values[None])
     numbers = [own.shape[0], (own.left[0] ** 2 + own.right[0] ** 2) / 2]
-    for rows, columns in SHIFTS:
-        pair = fit(_products(values, rows, columns)[None])
+    for rows, columns in scene.SHIFTS:
+        pair = scene.fit(_products(values, rows, columns)[None])
         numbers += [pair.shape[0], pair.mean[0], pair.left[0] ** 2, pair.right[0] ** 2]
     return np.array(numbers)
 
 
-def _products(values: Map, rows: int, columns: int) -> Map:
+def _products(values: scene.Map, rows: int, columns: int) -> scene.Map:
     """Products of each value with its neighbour that many rows below and columns to the right."""
     height, width = values.shape
     first = values[: height - rows, max(0, -columns) : width - max(0, columns)]

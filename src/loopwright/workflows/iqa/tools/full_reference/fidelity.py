@@ -87,13 +87,7 @@ def _information_of_rows(image: Map, reference: Map, window: int) -> tuple[float
 
 
 def _sum_of_logs(values: Map) -> float:
-    """The sum of the decimal logarithms of values of 1 to 10,000."""
-    # The logarithm of a product of four is one logarithm instead of four, and float32 still holds the product.
-    height = values.shape[0] // 4
-    four = values[:height] * values[height : 2 * height]
-    four *= values[2 * height : 3 * height]
-    four *= values[3 * height : 4 * height]
-    return sum(float(np.log(each).sum(dtype=np.float64)) for each in (four, values[4 * height :])) / math.log(10)
+    return float(np.log(values).sum(dtype=np.float64)) / math.log(10)
 
 
 def _mean(values: Map, window: int) -> Map:
