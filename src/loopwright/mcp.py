@@ -116,7 +116,7 @@ def server(workflows: Iterable[Workflow[Any]]) -> Server[Any]:
                         await asyncio.wait({work})
         except LoopwrightError as error:
             return _failed(error.told if isinstance(error, NodeFailed) else str(error))
-        except Exception as error:  # of a graph that somebody wrote: the host is told, and the server goes on
+        except (Exception, SystemExit) as error:  # of somebody's graph: the host is told, and the server goes on
             return _failed(f"{type(error).__name__}: {error}")
         raise MCPError(INVALID_PARAMS, f"there is no tool {asked.name!r}; there are {', '.join((*PROOFS, *hosted))}")
 

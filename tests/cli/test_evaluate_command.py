@@ -32,6 +32,7 @@ def test_a_graph_of_ones_own_is_measured_without_its_loop_and_its_versions_are_k
     assert [found["loops"]["more"]["gains"][score]["value"] for score in ("em", "f1")] == [1.0, 0.5]
     told = loopwright(*words, cwd=tmp_path)
     assert "em" in told.stdout and "more" in told.stdout and {*told.stderr} == {"x", "\n"}
+    assert loopwright("run", "count.py", "--topic", "t", cwd=tmp_path).stdout == " x x x\n"
     for version in ("first", "second", "first"):
         assert loopwright("evaluate", "count.py", "q.jsonl", "--keep", version, cwd=tmp_path).returncode == 0
     with closing(open_runs(f"sqlite:{tmp_path / '.loopwright/runs.db'}")) as store:

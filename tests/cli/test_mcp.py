@@ -41,6 +41,8 @@ class State(TypedDict, total=False):
 def write(state: State) -> State:
     if state["topic"] == "fire":
         raise RuntimeError("the paper burns \\udce9")
+    if state["topic"] == "leave":
+        raise SystemExit(print("bye") or 3)
     if state["topic"] == "count":
         return {"drafts": 1}
     return {"drafts": state.get("drafts", 0) + 1, "answer": f"{state['topic']}, draft {state.get('drafts', 0) + 1}" + "\\udce9" * (state["topic"] == "half")}
@@ -51,6 +53,11 @@ made.add_edge(START, "write")
 made.add_conditional_edges("write", lambda state: "write" if state["topic"] == "long" else END, ["write", END])
 graph = bounded(made, [Loop(name="better", target="write", sources=("write",), limit=2, reason=lambda state: "poor")])
 """
+
+
+FOUND = {
+    "fire": "the paper burns \ufffd", "half": "draft 1\ufffd", "leave": "SystemExit: 3", "count": '"drafts": 1',
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -116,7 +123,7 @@ async def test_a_host_checks_graphs_and_runs_a_workflow_with_progress(kind, fold
             assert not answer.is_error
             assert answer.structured_content["answer"] == "long, draft 3"
             assert [content.text for content in answer.content] == ["long, draft 3", "better exhausted after 2 of 2"]
-            for topic, words in ("fire", "the paper burns \ufffd"), ("half", "draft 1\ufffd"), ("count", '"drafts": 1'):
+            for topic, words in FOUND.items():
                 assert words in (await client.call_tool("drafts-graph", {"topic": topic})).content[0].text
             (folder / os.fsdecode(b"caf\xe9.py")).write_text(DRAFTS)
             odd = (await client.call_tool("check_graph", {"target": str(folder)})).structured_content["graphs"]

@@ -1,5 +1,6 @@
 """``loopwright serve``: what it says and does before it answers."""
 
+import json
 import os
 import signal
 import socket
@@ -60,13 +61,21 @@ def test_an_open_address_needs_a_long_token(refused, tmp_path, monkeypatch):
     assert "its token has 15 characters" in told and "fifteen" not in told
 
 
-def test_a_node_that_leaves_the_program_ends_its_own_run_only(tmp_path):
-    (tmp_path / "mine.py").write_text(GRAPH.replace(".upper()", ".upper() if state['question'] == 'stay' else exit(3)"))
-    with serving(PROGRAM, tmp_path, "mine.py") as (process, client):
+def test_a_node_that_leaves_the_program_ends_its_own_run_only_in_a_project_of_langgraph_s(tmp_path):
+    made = GRAPH.replace(".upper()", ".upper() + WORD + os.environ['TONE'] if state['question'] == 'stay' else exit(3)")
+    made = f"import os\nfrom words import WORD\n{made}\nasync def make(config): return config and graph"
+    (tmp_path / "mine.py").write_text(made)
+    (tmp_path / "lib" / "src").mkdir(parents=True)
+    (tmp_path / "lib" / "src" / "words.py").write_text("WORD = ' PUT'")
+    (tmp_path / ".env").write_text("# a comment\nexport TONE='!'  # as loud as that\nKEY=\"a\nb\"\n")
+    told = {"graphs": {"My graph": "./mine.py:make"}, "dependencies": ["./lib", "langchain"], "env": ".env"}
+    (tmp_path / "langgraph.json").write_text(json.dumps(told))
+    with serving(PROGRAM, tmp_path, "langgraph.json") as (process, client):
         asked = ({"question": word} for word in ("leave", "stay"))
-        left, stayed = (client.post("/v1/workflows/mine-graph/run", json=each) for each in asked)
+        left, stayed = (client.post("/v1/workflows/My-graph/run", json=each) for each in asked)
         assert (left.status_code, left.json()["error_type"]) == (500, "SystemExit")
-        assert stayed.json()["outcome"]["answer"] == "STAY"
+        assert stayed.json()["outcome"]["answer"] == "STAY PUT!"
+        assert client.get("/v1/assistants/My graph").json()["name"] == "My graph"
         assert process.poll() is None
 
 

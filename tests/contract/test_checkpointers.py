@@ -35,6 +35,7 @@ from loopwright.checkpoints.archive import EPOCH, fence
 from loopwright.checkpoints.postgres import pool_at, prepared
 from loopwright.engine.langgraph_private import LATEST
 from loopwright.errors import CheckpointError
+from loopwright.runs.memory import remembering
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.schemas import (
     DistortionFinding,
@@ -45,6 +46,7 @@ from loopwright.workflows.iqa.schemas import (
     ToolLog,
 )
 from loopwright.workflows.iqa.state import AgenticIQAState
+from loopwright.workflows.user_graph import UserGraph
 
 KINDS = ["memory", "json", "sqlite", "postgresql"]
 LASTING = ["json", "sqlite", "postgresql"]
@@ -240,6 +242,14 @@ def test_a_class_that_is_not_allowed_is_never_built(kind: str, tmp_path: Path, s
 @pytest.fixture(params=["sqlite", "postgresql"])
 def spec(request: pytest.FixtureRequest, tmp_path: Path, spec_of: SpecOf) -> str:
     return spec_of(request.param, tmp_path)
+
+
+async def test_what_graphs_remember_lasts_beside_their_checkpoints(spec: str) -> None:
+    for turn in range(2):
+        workflow = UserGraph("first", graph("START-first"))
+        async with remembering([workflow], spec.removeprefix("sqlite:")):
+            assert len(await workflow.store.asearch(("notes",))) == turn
+            await asyncio.to_thread(workflow.store.put, ("notes",), "seen", {"times": turn})
 
 
 def test_threads_are_deleted_while_they_are_listed(spec: str) -> None:

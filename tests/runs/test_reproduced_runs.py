@@ -9,6 +9,7 @@ import pytest
 from hosted_graphs import Walk, opened, ran
 
 from loopwright.check.loading import load_graphs
+from loopwright.checkpoints.allowlist import state_types
 from loopwright.errors import InputError
 from loopwright.runs import states
 from loopwright.runs.reproducing import test_of as written_out
@@ -53,6 +54,11 @@ async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path
     (tmp_path / "two.py").write_text(SOURCE + "first, last = graph.compile(interrupt_after=['write']), graph.compile()")
     assert [*load_graphs(str(tmp_path / "two.py"))] == [f"{tmp_path}/two.py:{name}" for name in ("first", "last")]
     hosted = UserGraph("shout", graph, place=f"{file}:graph", limit=20)
+    other = tmp_path / "other" / "mine.py"
+    other.parent.mkdir()
+    other.write_text(f"from __future__ import annotations\nName = str\n{SOURCE.replace('text: str', 'text: Name')}")
+    (later,) = load_graphs(f"{other}:graph").values()
+    assert load_graphs(f"{file}:graph") and state_types(later.state_schema) == frozenset(), "it can be read"
     async with opened(tmp_path, hosted) as hub:
         record = await ran(hub, {"text": text}, "shout")
     assert record.status == status

@@ -2,16 +2,19 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, TypedDict
 
 import httpx
 import pytest
 from hosted_graphs import Walk
 from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import ConflictError, NotFoundError
+
+from loopwright.workflows.user_graph import UserGraph
 
 
 @pytest.fixture
@@ -228,6 +231,23 @@ def test_a_remote_graph_is_used_like_a_graph(page):
     assert asking.invoke(Command(resume="yes"), place)["topic"] == "yes"
     with pytest.raises(RemoteException, match="the paper burns"):
         remote(page, "drafts").invoke({"topic": "fire"})
+
+
+async def test_a_graph_s_context_is_given_as_such_or_by_the_configuration(serve_script):
+    class Speaker(TypedDict):
+        name: str
+
+    builder = StateGraph(MessagesState, context_schema=Speaker)
+    builder.add_node("say", lambda _state, runtime: {"messages": [AIMessage((runtime.context or {}).get("name", "-"))]})
+    client = get_client(url=serve_script(workflows=[UserGraph("say", builder.add_edge(START, "say"))]).url)
+    for more, told in (
+        ({"context": {"name": "Ann"}}, "Ann"), ({"config": {"configurable": {"name": "Bo", "site": 1}}}, "Bo"), ({}, "-"),
+    ):  # fmt: skip
+        ended = await client.runs.wait(None, "say", input=said("x"), **more)
+        assert ended["messages"][-1]["content"] == told
+    with pytest.raises(Exception, match="400"):
+        await client.runs.wait(None, "say", input=said("x"), context={"nam": "Ann"})
+    assert [*(await client.assistants.get_schemas("say"))["context_schema"]["properties"]] == ["name"]
 
 
 async def test_a_thread_that_another_server_made_is_known_where_servers_share_their_runs(serve_script):

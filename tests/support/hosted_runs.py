@@ -66,7 +66,8 @@ async def drive(
         done = Driven(made)
         options: dict[str, Any] = {"thread_id": name, "states": True} if saver else {}
         try:
-            async for event in astream(hosted.graph(saver), None if recovered else made.graph_input, **options):
+            graph = made.within(hosted.graph(saver))
+            async for event in astream(graph, None if recovered else made.graph_input, **options):
                 done.events.append(event)
                 done.told += made.told(event)
                 done.client += made.client_events(event)

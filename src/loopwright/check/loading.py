@@ -1,5 +1,6 @@
 """Graphs that are imported: the ones that a command line names, and their exact proof."""
 
+import asyncio
 import importlib
 import importlib.util
 import sys
@@ -7,7 +8,7 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
-from inspect import isfunction
+from inspect import iscoroutine, isfunction, signature
 from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
@@ -98,10 +99,17 @@ def _makes_one(value: Any) -> bool:
 def _made(value: Any, target: str) -> Any:
     value = getattr(value, "__loopwright_graph__", value)  # a workflow's class makes its graph
     if callable(value) and not _is_graph(value):
-        value = _tried(value, f"{target}() fails")
+        value = _tried(partial(_called, value), f"{target}() fails")
     if not _is_graph(value):
         raise GraphError(f"{target} is a {type(value).__name__}, not a LangGraph graph")
     return value
+
+
+def _called(factory: Callable[..., Any]) -> Any:
+    """What a factory makes; one that takes a run's configuration, as LangGraph's server gives it, has an empty one."""
+    named = signature(factory).parameters.get("config")
+    made = factory(**({"config": {"configurable": {}}} if named and named.default is named.empty else {}))
+    return asyncio.run(made) if iscoroutine(made) else made
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -119,7 +127,7 @@ def _from_file(path: Path) -> ModuleType:
             roots = around if each in _LOADED else _ROOTS
             near = next((folder for folder in Path(file).parents if folder in roots), root)
             own = root / each.partition(".")[0]  # what the new root has under that name
-            if near != root and (near in _ROOTS or own.is_dir() or own.with_suffix(".py").is_file()):
+            if near != root and (own.is_dir() or own.with_suffix(".py").is_file()):
                 del sys.modules[each]
     _look_first_in(root)
     known = frozenset(sys.modules)

@@ -48,7 +48,7 @@ app.add_typer(graph.app, name="graph")
 app.command("mcp")(mcp.mcp)
 app.add_typer(models.app, name="models")
 app.add_typer(
-    typer.Typer(cls=run.Workflows, help="Run a workflow once; its options are what it takes.", no_args_is_help=True),
+    typer.Typer(cls=run.Workflows, help="Run a workflow or graph; its options are its input.", no_args_is_help=True),
     name="run",
 )
 app.command("serve")(serve.serve)

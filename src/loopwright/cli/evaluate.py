@@ -8,18 +8,15 @@ from contextlib import closing, redirect_stdout
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from loopwright.cli.run import Settings, settings_of
-from loopwright.cli.serve import DATA, Data, Runs, own_graphs, require_known
+from loopwright.cli.serve import DATA, Data, Runs, as_it_is, own_graph
 from loopwright.cli.words import AsJson, ConfigFile, shown_count
 from loopwright.errors import InputError
 from loopwright.workflows import registry
-
-if TYPE_CHECKING:
-    from loopwright.workflows.api import Workflow
 
 
 def evaluate(
@@ -57,10 +54,13 @@ def evaluate(
         raise InputError("--prompt goes with --keep: versions of prompts are kept with the runs")
     if not find_spec("scipy"):  # said before questions are asked, and paid for
         raise InputError("the intervals of figures need scipy: pip install scipy")
+    given = config, settings_of(overrides)
     shown = sys.stderr.isatty() and not as_json
     with (
         redirect_stdout(sys.stderr),  # what its code prints is no part of the figures
-        closing(_opened(name, config, settings_of(overrides))) as workflow,
+        closing(
+            registry.load(name).open(*given) if name in registry.names() else as_it_is(own_graph(name), *given)
+        ) as workflow,
         shown_count("questions", shown) as progress,
     ):
         if all(handler.level > logging.INFO for handler in logging.getLogger().handlers):
@@ -79,19 +79,6 @@ def evaluate(
             with closing(open_runs(runs or f"sqlite:{data / 'runs.db'}")) as store:
                 found = kept(store, workflow, ask, questions.stem, keep.strip(), versions)
     print(found.as_json() if as_json else found.table())
-
-
-def _opened(name: str, config: Path | None, overrides: dict[str, Any]) -> Workflow[Any]:
-    """A workflow by its name, or a graph of the user's own by its place."""
-    if name in registry.names():
-        return registry.load(name).open(config, overrides)
-    require_known([name])
-    if config or overrides:
-        raise InputError(f"--config and --set are of {', '.join(registry.names())}; a graph of your own reads neither")
-    found = {workflow.place: workflow for workflow in own_graphs(name, set())}
-    if len(found) > 1:
-        raise InputError(f"{name} holds several graphs: give one of {', '.join(found)}")
-    return next(iter(found.values()))
 
 
 def _version(given: str) -> tuple[str, int]:

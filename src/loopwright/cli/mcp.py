@@ -1,10 +1,10 @@
 """``loopwright mcp``: proofs of graphs, and every workflow, as tools of an MCP host."""
 
-import asyncio
 import signal
 import sys
 from contextlib import ExitStack, redirect_stdout, suppress
-from typing import Annotated
+from io import TextIOWrapper
+from typing import Annotated, cast
 
 import typer
 
@@ -26,6 +26,7 @@ def mcp(
     """Serve an MCP host over standard input and output: check_graph, certificate, and each workflow as a tool."""
     from loopwright.mcp import serve_http, serve_stdio
     from loopwright.server.listening import reserve
+    from loopwright.workflows.runtime import to_its_end
 
     with ExitStack() as exits, suppress(KeyboardInterrupt):
         listener = None if http is None else exits.enter_context(reserve("127.0.0.1", http))
@@ -33,7 +34,9 @@ def mcp(
             opened = serve.opened(exits, targets, config, any_number=True)
         if listener is None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input would hold up any other end
-            return asyncio.run(serve_stdio(opened))
+            # What nodes print goes to standard error while mcp has the pipe, and into the pipe if it is kept till then.
+            cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=True)
+            return to_its_end(serve_stdio(opened))
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         print(f"listening on {address}; stop with Ctrl-C", file=sys.stderr, flush=True)
-        asyncio.run(serve_http(opened, listener))
+        to_its_end(serve_http(opened, listener))

@@ -1,4 +1,4 @@
-"""``loopwright run NAME``: any installed workflow once, its options read off what it takes."""
+"""``loopwright run NAME``: any installed workflow, or a graph of one's own, once; its options are what it takes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from loopwright.cli.serve import as_it_is, own_graph
 from loopwright.cli.words import AsJson, ConfigFile, visible
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import ConfigError, InputError, LoopwrightError
@@ -75,14 +76,17 @@ def command(name: str, make: Callable[[], typer.Typer]) -> Any:
 
 
 def command_of(name: str) -> typer.Typer:
-    """The command of a workflow: an option for each field of its input."""
-    workflow = registry.load(name)
+    """The command of a workflow, or of a graph by its place: an option for each field of its input."""
+    is_place = name not in registry.names() and (":" in name or name.endswith(".py"))
+    with redirect_stdout(sys.stderr):
+        own = own_graph(name) if is_place else None
+    workflow = own or registry.load(name)
     fields = {f"field_{number}": field for number, field in enumerate(_options(workflow.Input))}
 
     def run(**values: Any) -> None:
         kept = {key: values.pop(key) for key in _OWN}
         given = _given(workflow.Input, [(*fields[key][:2], value) for key, value in values.items()])
-        raise typer.Exit(_run(workflow, given, **kept))
+        raise typer.Exit(_run(partial(as_it_is, own) if own else workflow.open, workflow.Input, given, **kept))
 
     parameters = {key: (kind, default) for key, (_place, _json, kind, default) in fields.items()} | _OWN
     options = [
@@ -171,7 +175,8 @@ def _given(model: type[BaseModel], values: Iterable[tuple[Any, ...]]) -> dict[st
 
 
 def _run(
-    workflow: type[Workflow[Any]],
+    opening: Callable[[Path | None, dict[str, Any]], Workflow[Any]],
+    taken: type[BaseModel],
     given: dict[str, Any],
     config: Path | None,
     overrides: list[str] | None,
@@ -181,11 +186,11 @@ def _run(
     """Run it; give the exit code."""
     from loopwright.workflows.api import upload_fields
 
-    named = [given[name] for name in upload_fields(workflow.Input) if name in given]
+    named = [given[name] for name in upload_fields(taken) if name in given]
     # Path raises for what is too long a name, and a folder is no file.
     uploads = {text: Path(text) for text in named if os.path.exists(text) and not os.path.isdir(text)}
     # What the workflow's own code prints is no part of the answer.
-    with redirect_stdout(sys.stderr), closing(workflow.open(config, settings_of(overrides))) as opened:
+    with redirect_stdout(sys.stderr), closing(opening(config, settings_of(overrides))) as opened:
         run = opened.run(given, uploads, kept["run_id"] or uuid.uuid4().hex)
         result, outcome = asyncio.run(_followed(opened, run, as_json, **kept))
     _print(opened, run, result, outcome, as_json)

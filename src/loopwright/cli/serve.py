@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -226,24 +226,60 @@ def own_graphs(target: str, taken: set[str]) -> Iterator[UserGraph]:
         yield UserGraph(name, graph, place=named)
 
 
+def own_graph(target: str) -> UserGraph:
+    """The one graph of a module or file."""
+    require_known([target])
+    found = {workflow.place: workflow for workflow in own_graphs(target, set())}
+    if len(found) > 1:
+        raise InputError(f"{target} holds several graphs: give one of {', '.join(found)}")
+    return next(iter(found.values()))
+
+
+def as_it_is(graph: UserGraph, config: Path | None, overrides: Mapping[str, Any]) -> UserGraph:
+    """A graph of the user's own, which no configuration changes; an `InputError` where one is given."""
+    if config or overrides:
+        raise InputError(f"--config and --set are of {', '.join(registry.names())}; a graph of your own reads neither")
+    return graph
+
+
 def _configured(file: Path) -> Iterator[Workflow[Any]]:
-    """Load the graphs that a ``langgraph.json`` names, each under its own name there."""
+    """Load the graphs that a ``langgraph.json`` names, as they are called there, with its dependencies and ``env``."""
     from loopwright.check.loading import load_graphs
+    from loopwright.check.project import package_root
     from loopwright.workflows.user_graph import UserGraph
 
+    folder = file.resolve().parent
     try:
-        graphs: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["graphs"]
-        places = {name: each if isinstance(each, str) else str(each["path"]) for name, each in graphs.items()}
+        declared: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        places = {
+            name: each if isinstance(each, str) else str(each["path"]) for name, each in declared["graphs"].items()
+        }
+        given = declared.get("env") or {}
+        if isinstance(given, str):  # the file that it names need not be there
+            given = _variables(folder / given) if (folder / given).is_file() else {}
+        own = [Path(folder, each) for each in declared.get("dependencies") or ()]  # or names of packages
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise GraphError(f"{file} names no graphs: {type(error).__name__}: {error}") from error
-    folder = file.resolve().parent
-    sys.path.insert(0, str(folder))  # where its dependency "." is
-    for name, place in places.items():
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name) or name in registry.names():
-            raise GraphError(f"{file}: {name!r} cannot name a graph: letters, digits, - and _, and no workflow of ours")
+    for name, value in given.items():
+        os.environ.setdefault(name, str(value))
+    for each in filter(Path.is_dir, [*own, folder]):
+        sys.path[:0] = [str(package_root(each / "any.py")), str(each / "src")]
+    taken = {*registry.names()}
+    for named, place in places.items():
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("-")
+        if not name or name in taken:
+            raise GraphError(f"{file}: {named!r} cannot name a graph: give it letters or digits, and a name of its own")
+        taken.add(name)
         path, _colon, variable = place.partition(":")
         target = f"{folder / path}:{variable}" if path.endswith(".py") else place
         found = load_graphs(target)
         if len(found) > 1:
-            raise GraphError(f"{file}: {name!r} could be {' or '.join(found)}: name one of them behind a colon")
-        yield from (UserGraph(name, graph, place=target) for graph in found.values())
+            raise GraphError(f"{file}: {named!r} could be {' or '.join(found)}: name one of them behind a colon")
+        yield from (UserGraph(name, graph, place=target, title=named) for graph in found.values())
+
+
+def _variables(file: Path) -> dict[str, str]:
+    """What a file of variables says, ``NAME=VALUE`` a line; a value of several lines is not read."""
+    value = r"""(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'#].*?)?)"""
+    line = rf"^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*{value}[ \t]*(?:(?<=[ \t])#.*)?$"
+    return {name: "".join(said) for name, *said in re.findall(line, file.read_text(encoding="utf-8"), re.MULTILINE)}

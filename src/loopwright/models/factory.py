@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial, wraps
 from inspect import signature
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from httpx import Limits, Request
 from langchain_core.language_models import BaseChatModel
@@ -14,7 +14,7 @@ from pydantic import AliasChoices, SecretStr, ValidationError
 
 from loopwright.errors import ModelError
 from loopwright.models.guard import RequestGuard, redact, require_model_requests, stumbles
-from loopwright.models.spec import ModelSpec
+from loopwright.models.spec import LOCAL, PROVIDERS, ModelSpec, Provider
 from loopwright.models.validation import problem_lines
 from loopwright.models.vision import IMAGE_SIDE_KEY, VISION_KEY
 
@@ -23,38 +23,6 @@ STRUCTURED_KEY = "loopwright_structured"
 
 NO_KEY = "not-needed"
 """Sent to a ``base_url`` for which no key is configured: clients insist on one, and local servers ignore it."""
-
-LOCAL = "local"
-"""The provider of models that run in this process."""
-
-
-class Provider(NamedTuple):
-    """What we know about a provider beyond LangChain."""
-
-    extra: str
-    """The extra of this package that installs it."""
-    key_env: tuple[str, ...] = ()
-    """The environment variables that its client reads a key from."""
-    key_late: bool = False
-    """Whether its class accepts a missing key and only fails at the first request."""
-    renamed: Mapping[str, str] = {}
-    """Our field names that its class calls differently."""
-    defaults: Mapping[str, Any] = {}
-    """Options of its class that hold unless the spec sets them."""
-
-
-# Their classes keep connections for the next client, also once the event loop that made them is closed.
-_CLOSED = {"default_headers": {"Connection": "close"}}
-
-PROVIDERS: Mapping[str, Provider] = {
-    "anthropic": Provider("anthropic", ("ANTHROPIC_API_KEY",), key_late=True, defaults=_CLOSED),
-    "google_genai": Provider("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-    LOCAL: Provider("local"),
-    "ollama": Provider("ollama", renamed={"max_tokens": "num_predict"}),
-    # Its class asks no server but OpenAI's for the tokens of a streamed reply, and budgets would count none.
-    "openai": Provider("openai", ("OPENAI_API_KEY",), defaults={"stream_usage": True, **_CLOSED}),
-}
-"""The providers with an extra of their own. LangChain knows more, and they work too."""
 
 
 def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:

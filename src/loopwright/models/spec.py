@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -45,6 +45,39 @@ FALLBACK_REASONS: tuple[FallbackReason, ...] = tuple(
     reason for reason in get_args(FallbackReason) if reason not in ("bad_reply", "rejected")
 )
 """The usual ones: what another model can do better. A bad reply and a rejected request are more often our own fault."""
+
+
+LOCAL = "local"
+"""The provider of models that run in this process."""
+
+
+class Provider(NamedTuple):
+    """What we know about a provider beyond LangChain."""
+
+    extra: str
+    """The extra of this package that installs it."""
+    key_env: tuple[str, ...] = ()
+    """The environment variables that its client reads a key from."""
+    key_late: bool = False
+    """Whether its class accepts a missing key and only fails at the first request."""
+    renamed: Mapping[str, str] = {}
+    """Our field names that its class calls differently."""
+    defaults: Mapping[str, Any] = {}
+    """Options of its class that hold unless the spec sets them."""
+
+
+# Their classes keep connections for the next client, also once the event loop that made them is closed.
+_CLOSED = {"default_headers": {"Connection": "close"}}
+
+PROVIDERS: Mapping[str, Provider] = {
+    "anthropic": Provider("anthropic", ("ANTHROPIC_API_KEY",), key_late=True, defaults=_CLOSED),
+    "google_genai": Provider("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    LOCAL: Provider("local"),
+    "ollama": Provider("ollama", renamed={"max_tokens": "num_predict"}),
+    # Its class asks no server but OpenAI's for the tokens of a streamed reply, and budgets would count none.
+    "openai": Provider("openai", ("OPENAI_API_KEY",), defaults={"stream_usage": True, **_CLOSED}),
+}
+"""The providers with an extra of their own. LangChain knows more, and they work too."""
 
 
 class ModelSpec(BaseModel):
@@ -92,8 +125,6 @@ class ModelSpec(BaseModel):
         provider, colon, name = value.replace("-", "_").lower().partition(":")  # as LangChain reads a provider
         if not (colon and provider.strip() and name.strip()):
             raise ValueError("should be 'provider:name', for example 'openai:gpt-4.1-mini' or 'ollama:qwen2.5'")
-        from loopwright.models.factory import PROVIDERS
-
         if provider not in PROVIDERS and find_spec("langchain"):  # without which, making it says what to install
             from langchain.chat_models import base  # seconds, which few pay
 

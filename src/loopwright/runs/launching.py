@@ -122,9 +122,10 @@ class Launcher(RunReader):
         hosted = self.hosted(record.workflow)
         settings = await self._settings(hosted, record.changes, record.prompts)
         new = record.epoch == 0
-        make = hosted.run if new else hosted.recovered
-        run = within(settings, make, job.given or record.input, self._uploads, record.id)
-        graph = self._graph(hosted, record, settings)
+        make, asked = hosted.run if new else hosted.recovered, job.given or record.input
+        editing.require_whole(asked.get(hosted.context or ""), "context")  # all else of it is in the state by now
+        run = within(settings, make, asked, self._uploads, record.id)
+        graph = run.within(self._graph(hosted, record, settings))
         recorder, tally = Recorder(run), Tally()
         counts: dict[Channel, int] = {"run": 0, "client": 0}
         saved = None
@@ -137,7 +138,9 @@ class Launcher(RunReader):
         going = record.model_copy(update={"status": "running", "epoch": record.epoch + 1, "asked": (), **_AFRESH})
         await self.store.aside(self.store.begin, going)
         await fence(self.saver, going.id, going.epoch)  # whoever asked for it may have died before its first
-        given: Any = None if saved and not _is_before(record, saved) else run.graph_input
+        given: Any = None if saved else run.graph_input
+        if saved and _is_before(record, saved):
+            given = run.onward(saved.checkpoint["channel_values"])
         if record.asked and job.answer is not None:
             # LangGraph takes an empty mapping for one that answers nothing.
             given = Command(resume={each.id: {} for each in record.asked} if job.answer == {} else job.answer)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from loopwright.database import storable
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.models.embedded.catalogue import KNOWN
-from loopwright.models.factory import LOCAL, PROVIDERS
 from loopwright.models.prompts import PromptLibrary
 from loopwright.models.registry import DEFAULT
+from loopwright.models.spec import LOCAL, PROVIDERS
 from loopwright.runs.preparing import draft_of
 from loopwright.workflows.api import RunChanges, Workflow
 

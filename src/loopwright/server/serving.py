@@ -25,6 +25,7 @@ from loopwright.errors import ConfigError
 from loopwright.postgres import PostgresAddress, is_postgres, with_schema
 from loopwright.runs.hub import RunHub
 from loopwright.runs.jobs.protocol import Jobs
+from loopwright.runs.memory import remembering
 from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import open_runs
 from loopwright.runs.store.history import RunStore
@@ -151,7 +152,11 @@ class Serving:
         checkpoints, jobs = f"sqlite:{self.settings.data / 'checkpoints.db'}", None
         if self.runs and self.shared:
             checkpoints, jobs = with_schema(self.runs, "loopwright_checkpoints", "checkpoints"), self._jobs(self.runs)
-        async with aopen_checkpointer(checkpoints, allow=allow if known else None) as saver:
+        memory = checkpoints if jobs else str(self.settings.data / "store.db")
+        async with (
+            aopen_checkpointer(checkpoints, allow=allow if known else None) as saver,
+            remembering(self.workflows, memory),
+        ):
             yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works, self.allowances)
 
     def _jobs(self, address: str) -> Jobs:

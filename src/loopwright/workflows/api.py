@@ -225,6 +225,14 @@ class Run:
         """What tells it from runs that asked something else, in plain JSON."""
         return self.given
 
+    def within(self, graph: BoundedGraph) -> BoundedGraph:
+        """The workflow's graph as this run has it."""
+        return graph
+
+    def onward(self, state: Mapping[str, Any]) -> Any:
+        """What the graph is run with as a further turn, where earlier ones left this state."""
+        return self.graph_input
+
     def replay(self, event: RunEvent) -> None:
         """Take in an event of before it was resumed, as it was kept, its values in plain JSON."""
 
@@ -390,6 +398,8 @@ class Workflow(ABC, Generic[S]):
     """The nodes that can have a chat model; where a class does not say, those of `nodes` that ask one."""
     state_schema: type[Any] | None = None
     """The class of the graph's state, by which edited and kept values are read back; None leaves them plain."""
+    context: str | None = None
+    """The field of the input that is no part of the state: what LangGraph calls the context of a run."""
     places: frozenset[str] = frozenset()
     """The keys of the state that name files of this machine; clients cannot set them."""
     allow: tuple[Any, ...] | None = None
@@ -576,7 +586,8 @@ class Workflow(ABC, Generic[S]):
 
     def session(self, run: Run, **options: Any) -> Session:
         """A run outside of a server, kept as the configuration says; its options are those of `Session`."""
-        return Session(self.graph(None), self.services.config, run.graph_input, run.identity, self.allow, **options)
+        graph, config = run.within(self.graph(None)), self.services.config
+        return Session(graph, config, run.graph_input, run.identity, self.allow, **options)
 
     async def follow(self, run: Run, **options: Any) -> AsyncIterator[RunEvent | RunResult]:
         """Run to the end outside of a server, with the options of `session`: give what happens, last the result."""

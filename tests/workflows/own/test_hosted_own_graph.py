@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from hosted_runs import drive
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, Send
 from pydantic import BaseModel, Field
 from shapes import graph, loop
@@ -316,16 +318,53 @@ async def test_a_narrow_input_schema_says_what_is_required_whatever_its_types():
     with pytest.raises(InputError, match="question"):
         hosted.run({}, {}, "r")
     apart = UserGraph("go", graph("START-go", StateGraph(Narrow, input_schema=Ticket), go=lambda _: {}))
-    assert apart.run({"train": "IC"}, {}, "r").graph_input == {"train": "IC", "seats": 1}, "the notes stay as they are"
+    run = apart.run({"train": "IC"}, {}, "r")
+    assert run.graph_input == {"train": "IC", "seats": 1}, "the notes stay as they are"
+    assert run.onward({"train": "RE", "seats": 4}) == {"train": "IC"}, "so do the seats in a further turn"
 
 
-@pytest.mark.parametrize(("context", "told"), [(list, "[None]"), (Narrow, "None")])
-async def test_each_run_has_a_context_of_its_own_unless_that_has_to_be_given(context, told):
-    def note(_state, runtime):
-        return {"text": str(runtime.context if context is Narrow else [*runtime.context, runtime.context.append(1)])}
+@dataclasses.dataclass
+class Keyed:
+    question: str
+    site: str = "here"
 
-    hosted = UserGraph("note", graph("START-note", StateGraph(Draft, context_schema=context), note=note))
-    assert [(await drive(hosted, {"topic": "tea"})).outcome.answer for _ in "12"] == [told, told]
+    def __post_init__(self):
+        assert self.site == "here", "not here"
+
+
+class Aliased(BaseModel):
+    question: str = Field(alias="asked")
+    site: str = Field("here", max_length=4)
+
+
+@pytest.mark.parametrize(
+    ("context", "given", "told"),
+    [
+        (list, None, "[None] None"),
+        (Narrow, None, "None None"),
+        (Narrow, {"question": "a"}, "{'question': 'a'} a"),
+        (Keyed, {"question": "a"}, "Keyed(question='a', site='here') a"),
+        (Aliased, {"asked": "a"}, "question='a' site='here' a"),
+    ],
+)
+async def test_each_run_has_a_context_of_its_own_unless_that_has_to_be_given(context, given, told):
+    def note(_state, runtime, config: RunnableConfig):
+        runtime.store.put(("notes",), "seen", {"times": 1})
+        shown = runtime.context if context is not list else [*runtime.context, runtime.context.append(1)]
+        return {"text": f"{shown} {config['configurable'].get('question')}"}
+
+    builder = graph("START-note", StateGraph(Draft, context_schema=context), note=note)
+    hosted = UserGraph("note", builder)
+    asked = {"topic": "tea", **({"context": given} if given else {})}
+    assert [(await drive(hosted, asked)).outcome.answer for _ in "12"] == [told, told]
+    if context in (Keyed, Aliased):
+        problems = "context.(question|asked): Field required", "fit: (not here|context.site: .* at most 4)"
+        for said, problem in zip(({}, {"context": {**given, "site": "there"}}), problems, strict=True):
+            with pytest.raises(InputError, match=problem):  # before anything is kept of the run
+                hosted.run({"topic": "tea", **said}, {}, "r")
+    own = InMemoryStore()
+    await drive(UserGraph("note", builder.compile(store=own)), asked)
+    assert (hosted.store.get(("notes",), "seen") and own.get(("notes",), "seen")).value == {"times": 1}
 
 
 async def test_commands_subgraphs_and_async_nodes():

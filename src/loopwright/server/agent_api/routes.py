@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT as IDLE
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from loopwright.errors import InputError
 from loopwright.runs.schemas import RunRecord
 from loopwright.server.agent_api.streaming import Mode, frames, sse, waited
 from loopwright.server.agent_api.threads import At, Place, Threads, Turn, ended_well
 from loopwright.server.context import Context, Here
-from loopwright.server.given import AnyGiven
+from loopwright.server.given import AnyGiven, Given
 from loopwright.server.problems import INTERNAL, Problem, problem_of
 from loopwright.workflows.api import Workflow, plain_json
 from loopwright.workflows.user_graph import UserGraph
@@ -61,13 +61,18 @@ class Update(At):
 REFUSED = {
     "webhook": "follow the run (join, join_stream), or ask GET /v1/runs/ID",
     "after_seconds": "ask for the run when it is to begin",
-    "context": "a graph's context is not set by clients; give what it needs as a part of its input",
 }
 """What a run cannot be asked for with -> what to do instead."""
 
 
+class Config(BaseModel):
+    """A configuration, of which counts what the graph's context has a field for."""
+
+    configurable: Given = {}
+
+
 class NewRun(Turn):
-    """A run that a client asks for; what is not here (tags, metadata, a configuration) is passed over."""
+    """A run that a client asks for; what is not here (tags, metadata) is passed over."""
 
     assistant_id: str
     stream_mode: Mode | list[Mode] = "values"
@@ -75,7 +80,23 @@ class NewRun(Turn):
     on_disconnect: Literal["cancel", "continue"] = "continue"
     webhook: Any = None
     after_seconds: Any = None
-    context: Any = None
+    context: Annotated[Given | None, BeforeValidator(lambda given: given or None)] = None
+    config: Config | None = None
+
+    def within(self, hosted: Workflow[Any]) -> Turn:
+        """What a workflow is asked for, with what was said of its graph's context in the input.
+
+        Raises:
+            InputError: If it has none.
+        """
+        if self.context and not hosted.context:
+            raise InputError(f"context cannot be given here: the graph of {hosted.name!r} declares none")
+        configured = self.config.configurable if self.config else {}
+        known = hosted.asked_context.model_json_schema()["properties"] if isinstance(hosted, UserGraph) else ()
+        said = {key: configured[key] for key in configured if key in known} | (self.context or {})
+        if self.input is None or not said:
+            return self
+        return self.model_copy(update={"input": {hosted.context: said, **self.input}})
 
     def require_possible(self) -> None:
         """Refuse what cannot be done here, rather than pass it over."""
@@ -111,7 +132,7 @@ AllThreads = Annotated[Threads, Depends(_threads)]
 
 def _hosted(context: Context, assistant_id: str) -> Workflow[Any]:
     for hosted in context.hub.workflows.values():
-        if assistant_id in (hosted.name, _assistant_id(hosted)):
+        if assistant_id in (hosted.name, hosted.title, _assistant_id(hosted)):
             return hosted
     return context.workflow(assistant_id)
 
@@ -167,7 +188,7 @@ async def get_schemas(assistant_id: str, context: Here) -> dict[str, Any]:
         "output_schema": _schema(graph.get_output_jsonschema),
         "state_schema": _schema(graph.get_output_jsonschema),
         "config_schema": None,
-        "context_schema": None,
+        "context_schema": hosted.asked_context.model_json_schema() if own and hosted.context else None,
     }
 
 
@@ -311,7 +332,7 @@ async def _begun(asked: NewRun, thread_id: str | None, threads: Threads) -> tupl
         thread_id = str(uuid.uuid4())
     elif asked.if_not_exists == "reject":
         await threads.turns(thread_id)
-    return await threads.run(thread_id, hosted.name, asked)
+    return await threads.run(thread_id, hosted.name, asked.within(hosted))
 
 
 async def _answer(

@@ -164,7 +164,9 @@ class _Asker:
         passes: Counter[str] = Counter()
         # Nothing that one question does may end the evaluation.
         try:
-            result = self._workflow.ended(await arun(graph, prepared.graph_input, texts=prepared.texts))
+            result = self._workflow.ended(
+                await arun(prepared.within(graph), prepared.graph_input, texts=prepared.texts)
+            )
             outcome, _ = await prepared.ended(result)
             decided = (event for event in result.events if isinstance(event, LoopDecided))
             passes.update(event.loop for event in decided if event.decision == "granted")
