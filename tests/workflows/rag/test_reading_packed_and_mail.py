@@ -14,7 +14,7 @@ SLIDE = (
     '<sld xmlns:p="openxmlformats/p" xmlns:a="openxmlformats/a"><p:sp><p:nvPr><p:ph type="{0}"/></p:nvPr><p:txBody><a:p><a:r>'
     "<a:t>{1}</a:t></a:r></a:p><a:p><a:t>{2}</a:t></a:p></p:txBody></p:sp>{3}</sld>"
 )
-TABLE = "<a:tbl><a:id>{9}</a:id><a:tr><a:tc><a:t>Ash</a:t></a:tc><a:tc><a:t>12</a:t></a:tc></a:tr></a:tbl>"
+GRID = "<a:tbl><a:id>{9}</a:id><a:tr><a:tc><a:t>Ash</a:t></a:tc><a:tc><a:t>12</a:t></a:tc></a:tr></a:tbl>"
 ODF = '<o:d xmlns:o="opendocument:o" xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">'
 TEXT = "<table:table-cell office:value-type='string'><text:p>{}</text:p></table:table-cell>"
 SUM = "<table:table-cell office:value-type='float' office:value='4'/>"
@@ -24,7 +24,7 @@ PARTS = {
         "ppt/p.xml": "<p xmlns='p' xmlns:r='r'><sldId r:id='2'/><sldId r:id='1'/></p>",
         "ppt/_rels/p.xml.rels": f"<r xmlns='r'>{LINK.format('1', 'slide', 's1.xml')}{LINK.format('2', 'slide', '/ppt/s2.xml')}</r>",
         "ppt/_rels/s1.xml.rels": f"<r xmlns='r'>{LINK.format('1', 'notesSlide', 'n.xml')}</r>",
-        "ppt/s1.xml": SLIDE.format("pic", "No title", "here", TABLE),
+        "ppt/s1.xml": SLIDE.format("pic", "No title", "here", GRID),
         "ppt/s2.xml": SLIDE.format("title", "Plan", "", ""),
         "ppt/n.xml": SLIDE.format("body", "Say it", "twice", ""),
     },
