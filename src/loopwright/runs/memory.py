@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from langgraph.store.base import BaseStore
-from langgraph.store.sqlite import AsyncSqliteStore
 
 from loopwright.postgres import PostgresAddress, is_postgres
 from loopwright.workflows.api import Workflow
@@ -21,6 +20,8 @@ async def remembering(workflows: Iterable[Workflow[Any]], place: str) -> AsyncGe
             if is_postgres(place):
                 store: BaseStore = await asyncio.to_thread(_in_postgres, place, exits)
             else:
+                from langgraph.store.sqlite import AsyncSqliteStore
+
                 store = await exits.enter_async_context(AsyncSqliteStore.from_conn_string(place))
                 await store.setup()
             for each in graphs:
