@@ -105,6 +105,8 @@ HARD = {
     "a method with options in its decorator": "import functools\nclass A:\n  @functools.lru_cache(**{'maxsize': 3})\n  def x(self): return 1\nA().x\n",
     "a class of itself": "class A(A): pass\nA().x.y.z()\n",
     "objects that make each other": "class A:\n  def __init__(self): self.b = B()\nclass B:\n  def __init__(self): self.a = A()\nA()\n",
+    "objects out of a list that keep each other": "class A:\n  def __init__(self): self.a = []\n"
+    + f"l = [{'A(), ' * 99}]\n" + "l[int(input())].a.append(l[int(input())].a)\n" * 900,
     "a decorator of itself": "def d(f): return d(f)\n@d\ndef work(state): return {}\n",
     "import of itself": "from file import g\nimport file\nfrom . import file\nfrom .... import x\n",
 }  # fmt: skip

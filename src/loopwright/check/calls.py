@@ -554,12 +554,15 @@ class Calls(ABC):
         for graph in builders_in(changed):
             place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
             graph.refuse(place, "its nodes or edges are changed past its methods")
+        # Only graphs are added: with all else, each list would come to hold every object, and none be read in time.
+        added = [each for each in held_in(value) if isinstance(each, GraphValue)]
+        more = [unknown(*added, Grip((*builders_in(value),)))] if added else []
         for held in held_in(changed) if isinstance(changed, Grip) else ():
             if isinstance(held, InstanceValue) and attribute != "":
                 held.sure.difference_update([attribute] if attribute else [*held.sure])
             for each in () if attribute else (held, *getattr(held, "names", {}).values()):
                 if isinstance(each, list | dict):
-                    fill(each, *[value] * (unknown(value) is not UNKNOWN))
+                    fill(each, *more)
 
     def _may_build(self, owner: Any, function: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
         """Note what a method may change that is not followed: the builders and lists that its owner may be, or hold."""
