@@ -321,11 +321,6 @@ ELSEWHERE = COUNTED_INSIDE | {
 }
 
 
-@pytest.mark.parametrize("case", ELSEWHERE)
-def test_a_counter_may_be_counted_and_compared_elsewhere(case: str, tmp_path: Path) -> None:
-    assert checked(tmp_path, ELSEWHERE[case])["app"].verdict == "not proven"
-
-
 RUNAWAYS = {
     "a table of dicts": ("return {'step': [{'n': 1}, {'n': 2}][state['i']]}", "state['ok']"),
     "a list that grows": ("rest = state['todo'][1:]; rest.extend(input()); return {'todo': rest}", "not state['todo']"),
@@ -346,13 +341,6 @@ RUNAWAYS = {
 """What only looks like an end: what a node does, and when it is over."""
 
 
-@pytest.mark.parametrize("case", RUNAWAYS)
-def test_what_only_looks_like_an_end_is_none(case: str, tmp_path: Path) -> None:
-    work, over = RUNAWAYS[case]
-    source = COUNTED.format(key="tries", before=f"import time\ndef work(state): {work}", test=f"if {over}: return END")
-    assert checked(tmp_path, source.replace("route)", "route, ['work', END])"))["app"].verdict == "unbounded"
-
-
 NO_END = {
     "asked behind the way back": "def route(state):\n    if state['go']: return 'work'\n    if state['tries'] > 3: return END\n    return END",
     "asked by a helper behind it": "def much(s): return s['tries'] > 3\ndef route(state):\n    if state['go']: return 'work'\n    return END if much(state) else END",
@@ -363,15 +351,27 @@ NO_END = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", NO_END)
-def test_a_counter_that_does_not_end_the_cycle_is_none(case: str, tmp_path: Path) -> None:
-    source = PLAIN.replace('def route(state):\n    pass\n    return "work"', NO_END[case])
-    assert checked(tmp_path, source)["app"].verdict == "unbounded"
+NOT_COUNTED = {
+    "by a tool": "N = 0\n@tool\ndef like(x):\n    global N\n    N += 1\n    if N > 3: return 'enough'\n"
+    'app = create_agent("m", [like])\n',
+    "beside a cycle that is": COUNTED.format(key="tries", before="", test="if state['tries'] > 3: return END")
+    + 'g.add_node("a", other)\ng.add_edge("work", "a")\ng.add_edge("a", "a")\napp = g.compile()\n',
+}
+NOT_COUNTED |= {
+    case: PLAIN.replace('def route(state):\n    pass\n    return "work"', held) for case, held in NO_END.items()
+}
+ROUTED = COUNTED.replace("route)", "route, ['work', END])")
+for case, (work, over) in RUNAWAYS.items():
+    work = f"import time\ndef work(state): {work}"
+    NOT_COUNTED[case] = ROUTED.format(key="tries", before=work, test=f"if {over}: return END")
 
 
-def test_what_a_tool_counts_ends_nothing(tmp_path: Path) -> None:
-    liked = "N = 0\n@tool\ndef like(x):\n    global N\n    N += 1\n    if N > 3: return 'enough'\n"
-    assert checked(tmp_path, liked + 'app = create_agent("m", [like])\n')["app"].verdict == "unbounded"
+@pytest.mark.parametrize("case", ELSEWHERE | NOT_COUNTED)
+def test_a_counter_may_be_counted_and_compared_elsewhere_and_what_ends_no_cycle_is_none(
+    case: str, tmp_path: Path
+) -> None:
+    verdict = "unbounded" if case in NOT_COUNTED else "not proven"
+    assert checked(tmp_path, (ELSEWHERE | NOT_COUNTED)[case])["app"].verdict == verdict
 
 
 @pytest.mark.parametrize("case", COUNTERS)
@@ -406,9 +406,3 @@ def test_what_nobody_counts_up_is_no_counter(test: str, tmp_path: Path) -> None:
     source = COUNTED.format(key="tries", before=before, test=test)
     source = source.replace("app =", "g.add_node('aside', aside)\ng.add_edge(START, 'aside')\napp =")
     assert checked(tmp_path, source)["app"].verdict == "unbounded"
-
-
-def test_a_cycle_beside_a_counted_one_is_unbounded(tmp_path: Path) -> None:
-    source = COUNTED.format(key="tries", before="", test="if state['tries'] > 3: return END")
-    more = 'g.add_node("a", other)\ng.add_edge("work", "a")\ng.add_edge("a", "a")\napp = g.compile()\n'
-    assert checked(tmp_path, source + more)["app"].verdict == "unbounded"

@@ -49,6 +49,9 @@ FILES = {
     "a Literal": """
 def route(state: State) -> Literal["work", "other", "__end__"]: return "work"
 """ + THREE + 'g.add_conditional_edges("check", route)',
+    "a set, which is no path map": """
+def route(state: State) -> Literal["work", "other", "__end__"]: return "work"
+""" + THREE + 'g.add_conditional_edges("check", route, {"other", END})',
     "an untyped router that can be read": """
 FURTHER = "other"
 def route(state): return FURTHER if state else END

@@ -261,13 +261,13 @@ def _route(graph: FoundGraph, given: Arguments, source_and_path: Sequence[Any], 
     parts = path.parts if isinstance(path, OneOf) else [path]  # what wraps it may hand it back as it is
     functions = tuple(each.entered() for each in parts if isinstance(each, FunctionValue))
     sent = NOWHERE.union(*(source.sent_words(each.helper) for each in functions))
-    if path_map is None or isinstance(path_map, tuple):  # LangGraph looks into no tuple
+    if path_map is None or isinstance(path_map, tuple | SetValue):  # LangGraph looks into no tuple or set
         words, declared = router_words(functions[0] if len(functions) == 1 else path, given.call, as_it_is)
         targets = None if words is None else tuple(sorted(words))
     else:
         known = [*path_map.values()] if isinstance(path_map, dict) else path_map
-        listed = isinstance(known, list) and not isinstance(known, SetValue)
-        targets, declared = tuple(str(each) for each in known if text_of(each) is not None) if listed else (), True
+        listed, declared = isinstance(known, list), True
+        targets = tuple(str(each) for each in known if text_of(each) is not None) if listed else ()
         if not listed or len(targets) < len(known):  # what is known of it is a way all the same
             graph.missed.append((given.place, f"the path map behind {start!r} is not made of constants"))
     graph.routes.append(FoundRoute(given.place, start, targets, declared, sent, functions))

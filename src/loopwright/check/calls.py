@@ -498,8 +498,10 @@ class Calls(ABC):
         Without arguments that are `given`, only `values` are handed over: what a decorator is given.
         """
         node = function.node
+        aside = [*takewhile(lambda each: each[1] and not self.makers.has(each[0], each[1].file), self._following[::-1])]
+        self._begun = self._begun if aside else self.left
         deep = len(self._following) >= (DEEPEST // 3 if self.hurries else DEEPEST)
-        deep = deep or self._is_aside(function, given)
+        deep = deep or (len(aside) >= ASIDE and self._begun - self.left > SHORT and not self._makes(function, given))
         at = [place for place, (each, _) in enumerate(self._following) if each is node]
         # A decorator makes another one of each function that it wraps.
         again = any(self._following[place][1] in (None, function.frame) for place in at)
@@ -533,16 +535,11 @@ class Calls(ABC):
             if me and options and function.name == "__init__":
                 me.opened = its
 
-    def _is_aside(self, function: FunctionValue, given: Arguments | None) -> bool:
-        """Whether a call is too far from what makes a graph, and is handed nothing that does, and no builder."""
-        between = takewhile(lambda each: each[1] and not self.makers.has(each[0], each[1].file), self._following[::-1])
-        deep = len([*between])
-        self._begun = self._begun if deep else self.left
-        if deep < ASIDE or self._begun - self.left <= SHORT:
-            return False
+    def _makes(self, function: FunctionValue, given: Arguments | None) -> bool:
+        """Whether a function may make a graph, or is handed what does, or a builder."""
         handed = [function, *(given.every if given else ())]
         makers = (each for each in handed if isinstance(each, FunctionValue | ClassValue))
-        return not builders_in(*handed) and not any(self.makers.has(each.node, each.frame.file) for each in makers)
+        return bool(builders_in(*handed)) or any(self.makers.has(each.node, each.frame.file) for each in makers)
 
     def _past_methods(
         self, changed: Any, node: ast.expr | ast.stmt, frame: Frame, attribute: str | None = "", value: Any = UNKNOWN

@@ -92,8 +92,8 @@ def _asked(
     written: dict[str, list[Given]] = {key: [each for each in given if each[0] == key] for key, _, _ in given}
     ways = {key: {type(getattr(value, "op", None)) for _, value, _ in each} for key, each in written.items()}
     # A list that is cleared gets no longer, unless what is filled afterwards is returned.
-    returned = [part for of in given for value in returned_values(of[2].node) for part in ast.walk(value)]
-    cleared = {id(part) for part in returned if getattr(part, "elts", None) == []}
+    returned = (value for node in {function.node for *_, function in given} for value in returned_values(node))
+    cleared = {id(part) for value in returned for part in ast.walk(value) if getattr(part, "elts", None) == []}
     left = {key: [each for each in of if id(each[1]) not in cleared] for key, of in written.items()}
     for function in asking:
         # A router may return a yes or no, for a path map of True and False.
@@ -272,8 +272,9 @@ def _functions(node: FoundNode, *, tools: bool = True) -> Iterator[FunctionValue
     while waiting:
         node = waiting.pop(0)
         for each in node.functions:
-            ends = any(isinstance(part, ast.Raise) for part in every(each.node)) or source.commands_in(each.helper)
-            yield from [each] if tools or not node.runs_tools or ends else []
+            raised = (part for part in every(each.node) if isinstance(part, ast.Raise))
+            if tools or not node.runs_tools or any(raised) or source.commands_in(each.helper):
+                yield each
         if node.graph and id(node.graph) not in seen:
             seen.add(id(node.graph))
             waiting += node.graph.nodes.values()
@@ -364,7 +365,7 @@ def _is_length(node: ast.expr, function: FunctionValue) -> bool:
 def _values(function: Function, name: str) -> list[ast.expr]:
     """What a function gives a variable of its own, as far as it is seen."""
     known, found = syntax.values_given(function, name), list[ast.expr]()
-    for node in own_nodes(function) if known is None else ():
+    for node in own_nodes(function) if known is None and name in syntax.bindings(function) else ():
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=[_, _, *_] as parts)], value=value) if any(
                 isinstance(part, ast.Starred) and getattr(part.value, "id", "") == name for part in parts
@@ -458,8 +459,7 @@ def _given(functions: Iterable[FunctionValue], outside: bool = False) -> Iterato
             ):
                 key = identifier(held) or _word(getattr(held, "slice", held), function)
                 if isinstance(held, ast.Subscript) and not key:  # a table of counters
-                    fixed = isinstance(node, ast.Assign) or _number(getattr(node, "value", None))
-                    key = next(_keys(held.value, function), None) if fixed else None
+                    key = next(_keys(held.value, function), None)
                 value = node.value if isinstance(node, ast.Assign) else None
                 yield from [(key, value, function)] if isinstance(key, str) else []
             case _ if outside:

@@ -19,12 +19,6 @@ _MAKING = re.compile(
 )
 """The names of what may make a graph."""
 
-_PACKAGES = re.compile(r"(langgraph|langchain\.agents|deepagents|loopwright)\w*(\.|$)")
-"""Packages that make graphs, which those of other packages have not."""
-
-_SHARED = re.compile(r"Graph|add_(node|edge)|compile")
-"""The names among them that graphs of other packages, or patterns and models, have, too."""
-
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -84,19 +78,13 @@ class _File:
             self._heirs[name].add(heir)
             self._heirs[heir].add(name)
         imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-        imported = [(getattr(node, "module", None) or alias.name, alias) for node in imports for alias in node.names]
-        self._has_package = any(_PACKAGES.match(of) for of, _ in imported)
-        """Whether it imports a package that makes graphs."""
         self._imported = defaultdict[str, set[str]](set)
         """What is imported by its name, with the names that it has here."""
-        for _, alias in imported:
+        for alias in (alias for node in imports for alias in node.names):
             self._imported[alias.name].add(alias.asname or alias.name.partition(".")[0])
         self._modules = frozenset[str]().union(*self._imported.values())
-        said = [(name, getattr(node, "end_lineno", 0)) for node in nodes if (name := _named(node))]
-        self._shared = {line for name, line in said if _SHARED.fullmatch(name)}
-        """The lines that may, if anything else here does."""
-        made = [(name, line) for name, line in said if _MAKING.fullmatch(name) and not _SHARED.fullmatch(name)]
-        self.lines += sorted(line for _, line in made)
+        made = [(name, node) for node in nodes if _MAKING.fullmatch(name := _named(node))]
+        self.lines += sorted(getattr(node, "end_lineno", 0) for _, node in made)
         self._called = defaultdict[str, list[int]](list)
         """What is named here or of a module, to be called or handed on, and of a class's own object, with its lines."""
         used = [(identifier(node), node) for node in nodes if self._is_used(node)]
@@ -115,10 +103,8 @@ class _File:
         fresh = {each for name in made for each in self._here(name)} - self.names
         while True:  # what calls them makes a graph, and what calls that
             self.names |= fresh
-            lines = {*self.lines, *(line for name in (*fresh, *called) for line in self._called.get(name, ()))}
-            if lines or self._has_package:
-                lines.update(self._shared)
-            self.lines = sorted(lines)
+            lines = (line for name in (*fresh, *called) for line in self._called.get(name, ()))
+            self.lines = sorted({*self.lines, *lines})
             owners = (name.partition(".")[::2] for name in fresh | called if "." in name)
             heirs = {f"{of}.{method}" for owner, method in owners for of in self._heirs.get(owner, ())}
             fresh, called = ({name for name, node in self._own if self.has(node)} | heirs) - self.names, set[str]()

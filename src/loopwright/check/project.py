@@ -7,7 +7,8 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from itertools import chain
 from keyword import kwlist
@@ -169,7 +170,7 @@ class Project:
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
         self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
-        self._mentioning, self._names_at = cache(self._mention), cache(_names_at)
+        self._mentioning = cache(self._mention)
         self.changes, self.changers = cache(self._changes), cache(self._changers)
         self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
         self.jumps = self.jumps_out = False
@@ -201,16 +202,16 @@ class Project:
 
     def _changes(self, name: str, mentioned: str) -> frozenset[str]:
         """What `changes_in` says of a name, of all files together that mention another; kept, as `changes`."""
-        return changes_of(name, mentioned, self._mentioning(mentioned, len(self._files)))
+        return changes_of(name, mentioned, map(self.changes_in, self._mentioning(mentioned, len(self._files))))
 
     def _changers(self, name: str, mentioned: str) -> frozenset[tuple[ast.AST, str]]:
         """What `changers_in` says of a name, as `changes`; kept, as `changers`."""
-        files = (file for file in self._files.values() if isinstance(file, SourceFile) and mentioned in file.words)
-        return frozenset[tuple[ast.AST, str]]().union(*(changers_in(file.tree).get(name, ()) for file in files))
+        trees = self._mentioning(mentioned, len(self._files))
+        return frozenset[tuple[ast.AST, str]]().union(*(changers_in(tree).get(name, ()) for tree in trees))
 
-    def _mention(self, name: str, _opened: int) -> list[Mapping[str, frozenset[str]]]:
+    def _mention(self, name: str, _opened: int) -> list[ast.AST]:
         files = (file for file in self._files.values() if isinstance(file, SourceFile))
-        return [self.changes_in(file.tree) for file in files if name in file.words]
+        return [file.tree for file in files if name in file.words]
 
     def reach(self, path: Path) -> Reach:
         """Who may jump out of a graph, in a file and all that it imports, as far as they are open by now."""
@@ -250,7 +251,7 @@ class Project:
             # Of an environment a package's own files are read, and not all that is installed beside it.
             if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
                 continue
-            if parts and (names := self._names_at(start)) is not None and own[0] not in names:
+            if parts and (names := _names_at(start)) and own[0] not in names:
                 continue
             place = start.joinpath(*parts)
             for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
@@ -278,12 +279,12 @@ class Project:
         return any(os.path.isdir(at) or os.path.isfile(f"{at}.py") for at in places)
 
 
-def _names_at(folder: Path) -> frozenset[str] | None:
-    """What can be imported from a folder, and the names of all else that lies there; None if nobody can list it."""
-    try:
+@cache
+def _names_at(folder: Path) -> frozenset[str]:
+    """What can be imported from a folder, and the names of all else that lies there; none if nobody can list it."""
+    with suppress(OSError):
         return frozenset(name.partition(".")[0] for name in os.listdir(folder))
-    except OSError as error:
-        return frozenset() if isinstance(error, FileNotFoundError | NotADirectoryError) else None
+    return frozenset()
 
 
 def _named(name: str, importer: Path) -> list[Path]:

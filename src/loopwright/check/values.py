@@ -312,8 +312,10 @@ class ClassValue:
 
 @lru_cache(maxsize=4096)
 def _keeps(of: ast.ClassDef) -> bool:
-    wrapped = any("dataclass" not in ast.unparse(line) for line in of.decorator_list)
-    return not wrapped and not re.search(r"__new__|__setattr__|[Vv]alidator", ast.unparse(of))
+    wrappers = [syntax.identifier(getattr(line, "func", line)) for line in of.decorator_list]
+    named = {getattr(node, "name", None) or syntax.identifier(node) for node in syntax.every(of)}
+    changing = {"__new__", "__setattr__", *(name for name in named if "validator" in name.lower())}
+    return {*wrappers} <= {"dataclass"} and named.isdisjoint(changing)
 
 
 Changed: TypeAlias = tuple["InstanceValue", str, Any]

@@ -38,16 +38,13 @@ def changes_in(tree: ast.AST) -> Mapping[str, frozenset[str]]:
         itself. Every name that the file uses is there.
     """
     seen = _in_classes(tree)
-    kinds = defaultdict[type, list[Any]](list)
-    for node, _ in seen:
-        kinds[type(node)].append(node)
-    looked_at = {id(part) for kind in kinds.keys() - {ast.Name} for node in kinds[kind] for part in looked_at_in(node)}
-    made = {id(target) for kind in (ast.Assign, ast.AnnAssign) for node in kinds[kind] for target in _made(node)}
-    filling = {id(filled(node, CHANGING)) for kind in (ast.Attribute, ast.Subscript) for node in kinds[kind]}
-    found = defaultdict[str, set[str]](set, {node.name: set() for node in kinds[ast.ClassDef]})
-    for node in kinds[ast.Global]:
-        for name in node.names:  # to other files, an attribute of the module
-            found[name].add("module")
+    nodes = [node for node, _ in seen if not isinstance(node, ast.Name)]
+    looked_at = {id(part) for node in nodes for part in looked_at_in(node)}
+    made = {id(target) for node in nodes for target in _made(node)}
+    filling = {id(filled(node, CHANGING)) for node in nodes}
+    found = defaultdict[str, set[str]](set, {node.name: set() for node in nodes if isinstance(node, ast.ClassDef)})
+    for name in (name for node in nodes if isinstance(node, ast.Global) for name in node.names):
+        found[name].add("module")  # to other files, it is an attribute of that
     for node, own in seen:
         if name := identifier(node):
             fills = own is None and id(node) in filling

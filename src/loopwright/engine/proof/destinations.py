@@ -319,18 +319,10 @@ def _source(function: Any, *, within: bool = False, entered: bool = False) -> He
 
 Found = list[tuple[Function, tuple[ast.AST, ...]]]
 
-_texts: dict[str, tuple[list[str], str]] = {}
-
 
 def _text_of(file: str, scope: dict[str, Any] | None = None) -> str:
-    """The text of a file as Python knows it now; joined once, not for each function in it."""
-    lines = linecache.getlines(file, scope)
-    known, text = _texts.get(file, (None, ""))
-    if known is not lines:
-        if len(_texts) >= 4096:
-            _texts.clear()
-        _texts[file] = lines, (text := "".join(lines))
-    return text
+    """The text of a file as Python knows it now."""
+    return "".join(linecache.getlines(file, scope))
 
 
 @lru_cache(maxsize=64)

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
+from pydantic import PositiveInt
+
 from loopwright.engine.gate import DISPATCHER, is_engine_node
-from loopwright.engine.loop import Loop, is_count
+from loopwright.engine.kinds import fits
+from loopwright.engine.loop import Loop
 from loopwright.engine.proof.graph import Topology
 from loopwright.engine.proof.read import Builder, ways_of
 from loopwright.errors import GraphError, unknown_name_message
@@ -19,7 +22,7 @@ def check_fan_out(builder: Builder, fan_out: Mapping[str, int]) -> None:
     for node, most in fan_out.items():
         if node not in builder.nodes:
             raise GraphError(f"fan_out: {unknown_name_message('node', node, builder.nodes)}")
-        if not is_count(most) or most < 1:
+        if not fits(most, PositiveInt):
             raise GraphError(f"fan_out of {node!r} must be a whole number from 1 up, not {most!r}")
 
 

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from loopwright.engine.proof import syntax
@@ -25,6 +26,7 @@ UNKNOWN = object()
 SEND = "langgraph.types.Send"
 COMMAND = "langgraph.types.Command"
 """What a `Values` answers for LangGraph's own classes; everything else that it answers is the value itself."""
+_BY_NAME = {"Send": SEND, "Command": COMMAND}
 
 GRAPH_MAKERS = frozenset({"StateGraph", "create_agent", "create_react_agent", "create_deep_agent"})
 """What makes graphs, by their names alone."""
@@ -71,7 +73,7 @@ def sent_words(function: Helper, *, commands: bool = False) -> frozenset[str]:
 
     With `commands`, those that it names in a ``Command`` count as well; else as `returned_words`.
     """
-    jumps = [call for call in jumps_in(function) if commands or _is(function.values, call, SEND)]
+    jumps = [call for call, kind in _made_in(function) if kind == SEND or (commands and goes_on_here(call))]
     if not (jumps or commands):
         return frozenset()
     reading = _Reading(function, whole=False)
@@ -118,13 +120,19 @@ def command_words(function: Helper, doubts: list[ast.expr] | None = None) -> Nod
 
 def commands_in(function: Helper) -> list[ast.Call]:
     """Every call of ``Command`` in a function, those of functions inside it too."""
-    return [call for call in syntax.calls_in(function.node) if _is(function.values, call, COMMAND)]
+    return [call for call, kind in _made_in(function) if kind == COMMAND]
 
 
 def jumps_in(function: Helper) -> list[ast.Call]:
     """Every call that makes a ``Send``, or a ``Command`` with a goto in its own graph."""
-    calls, values = syntax.calls_in(function.node), function.values
-    return [call for call in calls if (goes_on_here(call) if _is(values, call, COMMAND) else _is(values, call, SEND))]
+    return [call for call, kind in _made_in(function) if kind == SEND or goes_on_here(call)]
+
+
+@lru_cache(maxsize=256)  # a function is asked several times, one after the other
+def _made_in(function: Helper) -> list[tuple[ast.Call, str]]:
+    """Every call in a function that makes a Command or a Send, with which of them."""
+    calls = ((call, _kind(function.values, call)) for call in syntax.calls_in(function.node))
+    return [(call, kind) for call, kind in calls if kind]
 
 
 def goes_on_here(command: ast.Call) -> bool:
@@ -170,12 +178,12 @@ def _argument(call: ast.Call, place: int, name: str) -> ast.expr:
     return named[name] if name in named else call.args[place]
 
 
-def _is(values: Values, call: ast.Call, name: str) -> bool:
-    """Whether a call makes a Command or a Send, by what its name stands for; where that is not known, by the name."""
-    if identifier(call.func) == name.rpartition(".")[2]:
-        return True
+def _kind(values: Values, call: ast.Call) -> str:
+    """Whether a call makes a Command or a Send, by its name, or by what that stands for; an empty text for neither."""
+    if found := _BY_NAME.get(identifier(call.func)):
+        return found
     value = values(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else UNKNOWN
-    return isinstance(value, Symbol) and value == name
+    return str.__str__(value) if isinstance(value, Symbol) and value in (COMMAND, SEND) else ""
 
 
 class Helper(NamedTuple):
@@ -261,7 +269,7 @@ class _Reading:
                 return {word}
             case ast.Constant(value=None):
                 return set()
-            case ast.Call() if _is(self.outer, value, SEND):
+            case ast.Call() if _kind(self.outer, value) == SEND:
                 self.read.append(value)
                 return self.words(_argument(value, 0, "node"))
             case ast.Call():
@@ -286,9 +294,9 @@ class _Reading:
     def gotos(self, value: ast.expr) -> set[str]:
         """The nodes that the Commands and Sends in a returned value name."""
         match value:
-            case ast.Call() if _is(self.outer, value, SEND):
+            case ast.Call() if _kind(self.outer, value) == SEND:
                 return self.words(value)
-            case ast.Call() if _is(self.outer, value, COMMAND):
+            case ast.Call() if _kind(self.outer, value) == COMMAND:
                 self.read += (node for node in ast.walk(value) if isinstance(node, ast.Call))
                 return self.words(_argument(value, 0, "goto")) if goes_on_here(value) else set()
             case ast.Call(func=ast.Attribute(value=ast.Constant() | ast.JoinedStr())):  # a text's method

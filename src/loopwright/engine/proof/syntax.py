@@ -186,7 +186,9 @@ def bound_once(scope: ast.AST, name: str) -> bool:
 @lru_cache(maxsize=4096)
 def values_given(function: Function, name: str) -> list[ast.expr] | None:
     """The values that a function gives to a name of its own, and what it adds to them; None if others may, too."""
-    if name in reassigned_inside(function) or name in parameters(function) or defines(function, name):
+    if name in reassigned_inside(function) or name in parameters(function) or name not in bindings(function):
+        return None
+    if defines(function, name):
         return None
     nodes = own_nodes(function)
     changed = [getattr(filled(node, FILLING), "id", "") for node in nodes]
