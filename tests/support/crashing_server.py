@@ -39,7 +39,7 @@ def began(state: Any) -> bool:
 def outcome(graph: BoundedGraph, state: Any, saved: Any) -> dict[str, Any]:
     """What the parent wants to know of a run that came to its end; its time is another one each time."""
     kept, certificate = saved.checkpoint["channel_values"], graph.certificate.model_dump(mode="json")
-    spent = {what: amount for what, amount in (kept.get("loop_spent") or {}).items() if what != "seconds"}
+    spent = {what: amount for what, amount in (kept.get("loop_spent") or {}).items() if what not in ("seconds", "run")}
     return {"state": state, "ledger": kept.get("loop_ledger"), "spent": spent, "certificate": certificate}
 
 

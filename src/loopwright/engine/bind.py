@@ -180,9 +180,9 @@ def copy_builder(builder: Builder) -> BoundBuilder:
     bound.channels = dict(builder.channels)
     bound.managed = dict(builder.managed)
     bound.schemas = {schema: dict(channels) for schema, channels in builder.schemas.items()}
-    bound.compiled = False
     bound.fan_out, bound.gated, bound.hidden, bound.held = {}, {}, {}, False
     _settle_defaults(bound)
+    bound.compiled = False
     bound.destinations = read_destinations(bound)
     return bound
 
@@ -199,14 +199,12 @@ def _settle_defaults(bound: BoundBuilder) -> None:
     Gates must neither be cached nor timed out nor have their errors handled.
     """
     defaults = langgraph_private.NODE_DEFAULTS
-    fresh = vars(StateGraph(bound.state_schema)).get(defaults)
-    if vars(bound).get(defaults) in (None, fresh):
-        return
-    made = bound.nodes.get(langgraph_private.DEFAULT_HANDLER)
-    if made is None or not made.is_error_handler:  # else the graph was compiled, which settled them
+    fresh = vars(StateGraph(bound.state_schema))[defaults]
+    if vars(bound)[defaults] != fresh:
+        if bound.compiled:  # which made the handler, and would make it again
+            bound.nodes.pop(langgraph_private.DEFAULT_HANDLER, None)
         bound.compile()
-        bound.compiled = False
-    vars(bound)[defaults] = fresh
+        vars(bound)[defaults] = fresh
 
 
 def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any], added: Set[str]) -> None:
@@ -235,7 +233,7 @@ def watch(bound: BoundBuilder, compiled: CompiledStateGraph[Any, Any, Any, Any],
             settle = partial(_settled, bound, made)
             if bound.reports and isinstance(its.channels, list) and not its.mapper:
                 its.channels = [*dict.fromkeys([*its.channels, STOP_REASON])]  # it is told which bound was reached
-        watched = WatchedNode(its.bound, ways, _writes_spent(bound, node), settle)
+        watched = WatchedNode(its.bound, ways, bound.metered, settle)
         apart = ",".join(loop.gate for loop in ways.gates.values())
         langgraph_private.replace_bound(compiled, node, watched, apart=apart)
 
@@ -281,13 +279,8 @@ def watch_routers(bound: BoundBuilder) -> None:
             ways = _ways(bound, source, f"the router {name!r} of {source!r}", targets, does.sends)
             # The wrapper says where its words lead, gates among them, so LangGraph has no path map to translate by.
             labels = branch.ends or ({node: node for node in anywhere_in(bound)} if gates and targets is None else {})
-            path = WatchedRouter(branch.path, ways, _writes_spent(bound, source), labels=labels)
+            path = WatchedRouter(branch.path, ways, bound.metered, labels=labels)
             branches[name] = branch._replace(path=path, ends=None)
-
-
-def _writes_spent(bound: BoundBuilder, node: str) -> bool:
-    """Whether a node and its routers write what is spent; of a cached one, that would come again with every hit."""
-    return bound.metered and not (node in bound.nodes and bound.nodes[node].cache_policy)
 
 
 # Names

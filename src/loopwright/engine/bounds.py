@@ -11,15 +11,18 @@ from typing import Any, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from pydantic import NonNegativeInt
 
 from loopwright.engine.bind import BoundBuilder, bind, copy_builder, declared, watch, watch_routers
 from loopwright.engine.budget.budget import Budget
+from loopwright.engine.budget.meter import this_run
 from loopwright.engine.events.reasons import shorten
 from loopwright.engine.gate import is_engine_node
 from loopwright.engine.graph import BoundedGraph, as_bounded
+from loopwright.engine.kinds import fits
 from loopwright.engine.langgraph_private import ROOT, read, write_with
 from loopwright.engine.ledger import LEDGER, STOP_REASON, fresh_books
-from loopwright.engine.loop import Loop, is_count
+from loopwright.engine.loop import Loop
 from loopwright.engine.nodes.fallback import FALLBACK, last_word, require_state, way_out
 from loopwright.engine.nodes.inner import bounded_inside
 from loopwright.engine.proof.choice import choose, loop_name, loop_text
@@ -114,9 +117,9 @@ def _check_arguments(graph: Any, limit: Any, warn_at: Any, fallback: Any, budget
     wrapped = any(option.kind is option.VAR_KEYWORD for option in options.values())  # by somebody who traces it
     for name in () if wrapped else more.keys() - known:
         raise GraphError(unknown_name_message("argument", name, known))
-    if limit is not None and not is_count(limit):
+    if limit is not None and not fits(limit, NonNegativeInt):
         raise GraphError(f"limit is {limit!r}: give a whole number of passes, from 0")
-    if not is_count(warn_at) or (warn_at and limit is None):
+    if not fits(warn_at, NonNegativeInt) or (warn_at and limit is None):
         raise GraphError(f"warn_at is {warn_at!r}: give a whole number, from 0, and a limit; a Loop has its own")
     if budget is not None and not isinstance(budget, Budget):
         raise GraphError(f"budget is {budget!r}: give a Budget, for example Budget(model_calls=20)")
@@ -172,7 +175,8 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
     structure = structure_of(compiled)
     if bound.reports:
         books = partial(fresh_books, bound.loops, compiled.channels, structure)
-        write_with(compiled, START, lambda config, given: books(read(config, [LEDGER, STOP_REASON]), given))
+        held = [LEDGER, STOP_REASON]
+        write_with(compiled, START, lambda config, given: books(read(config, held), this_run(), given))
     outputs = compiled.output_channels
     if bound.reports and isinstance(outputs, list) and STOP_REASON not in outputs:
         # Not in the output schema: the key is there only when a bound was reached.
@@ -187,9 +191,6 @@ def _compiled(graph: Any, builder: Builder, bound: BoundBuilder, certificate: An
         ),
         "made_of": graph,
         "loops": bound.loops, "budget": bound.budget, "certificate": certificate, "structure": structure,
-        "reports": bound.reports, "metered": bound.metered, "way_out": bound.way_out,
-        # LangGraph needs one step more than it runs.
-        "step_limit": None if certificate.max_supersteps is None else certificate.max_supersteps + 1,
     }  # fmt: skip
     if isinstance(graph, CompiledStateGraph):  # what a compiled graph was given that `compile` does not take
         attributes |= {name: getattr(graph, name) for name in ("step_timeout", "stream_eager", "stream_mode")}

@@ -21,10 +21,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphDrained, GraphRecursionError
 from langgraph.graph import END
-from langgraph.types import Command, StateSnapshot, StateUpdate
+from langgraph.types import Command, StateUpdate
 
 from loopwright.engine import langgraph_private
-from loopwright.engine.budget.budget import CLOSED, Spent, merge_spent
+from loopwright.engine.budget.budget import CLOSED, Spent, merge_spent, new_run
 from loopwright.engine.budget.meter import Meter, allowance, comes_of_draining, meter_around, prices_of
 from loopwright.engine.events.last_values import LastValues
 from loopwright.engine.events.schema import BudgetSpent, listener, observed, show, with_handlers
@@ -62,7 +62,7 @@ class Course:
         fresh = input is not None and not isinstance(input, Command)
         self.input = input
         config, self._observer = observed(graph, _within_limit(graph, config or {}))
-        self.config: RunnableConfig = langgraph_private.with_own_namespace(config) if graph.metered else config
+        self.config: RunnableConfig = langgraph_private.with_own_namespace(config) if graph.builder.metered else config
         self.limit: int = config.get(RECURSION_LIMIT) or ensure_config(graph.config, config).get(RECURSION_LIMIT, 0)
         """The step limit in force."""
         # A graph inside another one is given its input anew when that goes on from a checkpoint.
@@ -76,7 +76,6 @@ class Course:
         self.meter: Meter | None = None
         self.over: StopReason | None = None
         """At which bound it ended with what it had, if it did."""
-        self._notes_spent = False
         self._named: dict[str, Any] = {}  # the checkpoint behind which the first update of an ending is written
 
     @cached_property
@@ -119,7 +118,7 @@ class Course:
     @property
     def may_open_a_turn(self) -> bool:
         """Whether it begins with a Command that opens a turn of its thread, if nothing of the last one is left."""
-        return self._is_order and self.graph.reports and not self._inside_a_task
+        return self._is_order and self.graph.builder.reports and not self._inside_a_task
 
     @property
     def _is_order(self) -> bool:
@@ -135,22 +134,23 @@ class Course:
         graph = self.graph
         if saved and not self._here.get(FORCE):
             require_same_graph(str(graph.name), graph.structure, graph.nodes, saved)
+        spent = self._spent_before(None if is_turn else saved)
         if saved and is_turn:  # what any other input writes beside itself, by START
-            books = fresh_books(graph.loops, graph.channels, graph.structure, saved.checkpoint["channel_values"])
-            given, saved = cast("Command[Any]", self.input), None
+            held, given = saved.checkpoint["channel_values"], cast("Command[Any]", self.input)
+            books = fresh_books(graph.loops, graph.channels, graph.structure, held, spent, None)
             self.input = changed(given, update=[*langgraph_private.updates_of(given), *books.items()])
-        if not graph.metered and allowance.get() is None:
+            saved = None
+        if not graph.builder.metered and allowance.get() is None:
             return []
         callbacks = ensure_config(graph.config, self.config).get("callbacks")
         outer = meter_around(callbacks)
         shared = allowance.get() if outer is None else None
-        if not graph.metered and shared is None:
+        if not graph.builder.metered and shared is None:
             return []
         if graph.budget and self._inside_a_task and self._durability == "exit":
             self.options["durability"] = "async"  # of a graph inside that is drained, nothing is kept at its exit
-        kept = graph.metered and self.saver is not None and self._durability != "exit"
-        self._notes_spent, note = kept, self._note if kept else None
-        price, spent = next(iter(prices_of(graph.loops, graph.budget)), None), self._spent_before(saved)
+        kept = graph.builder.metered and self.saver is not None and self._durability != "exit"
+        note, price = self._note if kept else None, next(iter(prices_of(graph.loops, graph.budget)), None)
         caller = self.options.get("control") or langgraph_private.control_around(self.config)
         self.meter = Meter(graph.budget, price, spent, note, caller, outer, shared, keeps=self.saver is not None)
         self.config = {**self.config, "callbacks": with_handlers(callbacks, self.meter)}
@@ -190,7 +190,7 @@ class Course:
     def _spent_before(self, saved: CheckpointTuple | None) -> Spent:
         """What is known to be spent at a checkpoint: by finished supersteps, and by the one that was under way."""
         if saved is None:
-            return {}
+            return new_run()
         spent: Spent = saved.checkpoint["channel_values"].get(SPENT, {})
         answers = isinstance(self.input, Command) and self.input.resume is not None  # the node goes on that spent it
         if self._here.get("checkpoint_id") and not answers:
@@ -220,20 +220,6 @@ class Course:
             noting = self._loop.create_task(self.saver.aput_writes(place, writes, task))
             self.notes.add(noting)
             noting.add_done_callback(self.notes.discard)
-
-    @property
-    def pausing(self) -> BaseCheckpointSaver[Any] | None:
-        """The saver, if it notes what is spent, and if the run may not be at its end though its stream is."""
-        graph, options = self.graph, self.options
-        before = options.get("interrupt_before") or graph.interrupt_before_nodes
-        after = options.get("interrupt_after") or graph.interrupt_after_nodes
-        return self.saver if self._notes_spent and (before or after or self.last.waits) else None
-
-    def left_over(self, state: StateSnapshot) -> tuple[RunnableConfig, list[tuple[str, Spent]], str] | None:
-        """What to note beside the last checkpoint if the run pauses there, since some nodes wrote nothing."""
-        if not state.next or self.meter is None:
-            return None
-        return state.config, [(SPENT, self.meter.total())], f"{SPENT}-{uuid.uuid4()}"
 
     def _lend_memory(self) -> None:
         """Keep the state of this one run in memory, so that it can go on with its fallback; written only at its end."""
@@ -290,7 +276,7 @@ class Course:
         if error and not isinstance(error, GraphDrained):
             logger.info("the refusal of a model call became %s: %s", type(error).__name__, error)
         over = meter.refusal
-        goto = END if meter.closed or budget is None else budget.exhausted or self.graph.way_out
+        goto = END if meter.closed or budget is None else budget.exhausted or self.graph.builder.way_out
         stop = StopReason(
             loop=RUN, outcome="over_budget", limit=over.limit, spent=over.spent, reason=str(over), step=meter.step,
             resource=over.resource,
@@ -383,8 +369,9 @@ def _within_limit(graph: BoundedGraph, config: RunnableConfig) -> RunnableConfig
     here = {**(graph.config or {}).get("configurable", {}), **config.get("configurable", {})}
     if here.keys().isdisjoint(_PLACE):
         here = {**(var_child_runnable_config.get() or {}).get("configurable", {}), **here}
-    set_for_it = (graph.config or {}).get(RECURSION_LIMIT)
-    own = min((limit for limit in (set_for_it, graph.step_limit) if limit), default=None)
+    set_for_it, most = (graph.config or {}).get(RECURSION_LIMIT), graph.certificate.max_supersteps
+    # LangGraph needs one step more than it runs.
+    own = min((limit for limit in (set_for_it, most and most + 1) if limit), default=None)
     around = given = config.get(RECURSION_LIMIT)
     if given == DEFAULT_RECURSION_LIMIT and _FILLED_IN <= config.keys():
         given = None

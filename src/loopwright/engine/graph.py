@@ -2,18 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from functools import reduce
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.errors import GraphInterrupt
 from langgraph.graph.state import CompiledStateGraph
 
+from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.budget.budget import Budget
-from loopwright.engine.budget.meter import current_meter
-from loopwright.engine.events.schema import afollowing, closing, following, holding
+from loopwright.engine.events.schema import afollowing, following
 from loopwright.engine.execution import Course
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.loop import Loop
@@ -29,6 +29,8 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     smaller than the certificate's was set, this graph ends with what it has and a ``stop_reason``.
     """
 
+    builder: BoundBuilder  # pyright: ignore[reportIncompatibleVariableOverride]
+    """What it was compiled from."""
     loops: tuple[Loop, ...]
     """The loops whose gates it holds."""
     budget: Budget | None
@@ -37,14 +39,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """The worst case of one run."""
     structure: str
     """The hash of its nodes, fixed edges and loops, by which a resume knows the graph again."""
-    step_limit: int | None
-    """LangGraph's step limit that follows from the certificate; None where LangGraph's own default stays."""
-    reports: bool
-    """Whether a bound can be reached here or in a graph inside, so that the state can have a ``stop_reason``."""
-    metered: bool
-    """Whether what a run spends is counted."""
-    way_out: str
-    """Where a run goes whose budget is spent and names no route."""
     made_of: Any
     """What `loopwright.bounded` was given: a builder, or a compiled graph."""
     given: CompiledStateGraph[Any, Any, Any, Any]
@@ -94,12 +88,9 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                     try:
                         yield from map(see, chunks) if see else chunks
                         if not (course.meter and course.meter.refused_a_call):  # else its node went on regardless
-                            self._note_left_over(course)
                             return
                         updates = course.ending(None)
                     except Exception as error:
-                        if isinstance(error, GraphInterrupt):  # out of a graph inside another
-                            self._note_left_over(course)
                         updates = course.ending(error)
                     finally:
                         run.close()  # what runs for it ends before the run does, also where its reader leaves
@@ -121,19 +112,16 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             see = course.last.see if course.is_followed else None
             while True:
                 if not updates:
-                    run = super().astream(course.input, course.config, **course.options)
+                    run: Any = super().astream(course.input, course.config, **course.options)
                     chunks = reduce(afollowing, course.contexts(), run)
                     try:
-                        async with closing(chunks) as stream:
+                        async with aclosing(chunks) as stream:  # what runs for it is cancelled where its reader leaves
                             async for chunk in stream:
                                 yield see(chunk) if see else chunk
                         if not (course.meter and course.meter.refused_a_call):
-                            await self._anote_left_over(course)
                             return
                         updates = course.ending(None)
                     except Exception as error:
-                        if isinstance(error, GraphInterrupt):
-                            await self._anote_left_over(course)
                         updates = course.ending(error)
                     finally:
                         await asyncio.gather(*course.notes)
@@ -148,16 +136,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
                     return
                 updates = []
 
-    def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
-        """Update a state as LangGraph does; what a run spends in which that is done is none of this graph's."""
-        with holding(current_meter, None):
-            return super().bulk_update_state(config, supersteps)
-
-    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
-        """Update a state as LangGraph does; see `bulk_update_state`."""
-        with holding(current_meter, None):
-            return await super().abulk_update_state(config, supersteps)
-
     def _begun(self, course: Course) -> tuple[CheckpointTuple | None, bool]:
         """The checkpoint that a run goes on from, and whether nothing is left there of the turn before it."""
         saver, place = course.saver, course.begun_at
@@ -169,14 +147,6 @@ class BoundedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         saver, place = course.saver, course.begun_at
         saved = await saver.aget_tuple(place) if saver and place else None
         return saved, bool(saved and place and course.may_open_a_turn and not (await self.aget_state(place)).next)
-
-    def _note_left_over(self, course: Course) -> None:
-        if (saver := course.pausing) and (left := course.left_over(self.get_state(course.place))):
-            saver.put_writes(*left)
-
-    async def _anote_left_over(self, course: Course) -> None:
-        if (saver := course.pausing) and (left := course.left_over(await self.aget_state(course.place))):
-            await saver.aput_writes(*left)
 
 
 def as_bounded(original: CompiledStateGraph[Any, Any, Any, Any], attributes: dict[str, Any]) -> Any:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.errors import GraphBubbleUp, ParentCommand
+from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 from langgraph.types import Command, Send
 
-from loopwright.engine.budget.meter import spending
+from loopwright.engine.budget.meter import current_meter, spending
 from loopwright.engine.langgraph_private import is_for, limit_around, write_beside
 from loopwright.engine.ledger import HIDDEN, REQUESTS
 from loopwright.engine.loop import END, Loop
@@ -126,16 +126,16 @@ class WatchedNode(Runnable[Any, Any]):
         try:
             limit_around(config)
             return self._leave(self.bound.invoke(input, config, **kwargs), config)
-        except ParentCommand as jump:
-            raise self._from_inside(jump, config) from None
+        except (GraphInterrupt, ParentCommand) as leaving:
+            raise self._left(leaving, config) from None
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run it and look at what it returns."""
         try:
             limit_around(config)
             return self._leave(await self.bound.ainvoke(input, config, **kwargs), config)
-        except ParentCommand as jump:
-            raise self._from_inside(jump, config) from None
+        except (GraphInterrupt, ParentCommand) as leaving:
+            raise self._left(leaving, config) from None
 
     def _leave(self, result: Any, config: RunnableConfig | None) -> Any:
         if self.settle:
@@ -176,12 +176,16 @@ class WatchedNode(Runnable[Any, Any]):
             logger.warning("node %r wrote to %r, which only the engine writes; that is dropped", self.ways.node, key)
         return bool(written)
 
-    def _from_inside(self, jump: ParentCommand, config: RunnableConfig | None) -> ParentCommand:
-        """Look at the Command that a graph inside sent to this graph; one for a graph further out goes on as it is."""
-        command: Command[Any] = jump.args[0]
+    def _left(self, leaving: GraphInterrupt | ParentCommand, config: RunnableConfig | None) -> Exception:
+        """What leaves the node in place of a result: a question, or the Command that a graph inside sent here."""
+        if isinstance(leaving, GraphInterrupt):
+            if self.metered and (meter := current_meter.get()):
+                meter.keep()  # LangGraph drops what a node writes that asks
+            return leaving
+        command: Command[Any] = leaving.args[0]
         here = (config or {}).get("configurable", {}).get("checkpoint_ns", "")
         if not is_for(command, here, self.ways.node):
-            return jump
+            return leaving  # for a graph further out
         (translated,) = self._through([changed(command, graph=None)], config)
         return ParentCommand(changed(translated, graph=command.graph))
 

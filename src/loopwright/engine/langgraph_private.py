@@ -78,8 +78,7 @@ def own_place(graph: Compiled, config: RunnableConfig) -> RunnableConfig:
     here = config.get("configurable", {})
     if graph.checkpointer is not True or not here.get("checkpoint_ns"):
         return config
-    namespace = "|".join(part.split(":")[0] for part in here["checkpoint_ns"].split("|"))
-    return {**config, "configurable": {**here, "checkpoint_ns": namespace}}
+    return {**config, "configurable": {**here, "checkpoint_ns": recast_checkpoint_ns(here["checkpoint_ns"])}}
 
 
 def updates_of(command: Any) -> Sequence[tuple[str, Any]]:

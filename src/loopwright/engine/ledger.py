@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from langgraph.channels import LastValue
 
-from loopwright.engine.budget.budget import NOTHING_SPENT
+from loopwright.engine.budget.budget import Spent
 from loopwright.engine.langgraph_private import MISSING
 from loopwright.engine.loop import Loop, Spend
 
@@ -153,18 +153,19 @@ class StopReasons(LastValue[Any]):
 
 
 def fresh_books(
-    loops: Sequence[Loop], channels: Container[str], structure: str, held: Mapping[str, Any], given: Any = None
+    loops: Sequence[Loop], channels: Container[str], structure: str, held: Mapping[str, Any], run: Spent, given: Any
 ) -> dict[str, Any]:
     """What a new input writes beside itself: new ledgers, no stop reason, visible counters and histories at zero.
 
-    `held` is what the thread's channels hold from the inputs before it, of which the ledger's number counts; `given` is
-    the input. A snapshot shows what is written to the stop reason, so that is done only where there is one.
+    `held` is what the thread's channels hold from the inputs before it, of which the ledger's number counts; `run`
+    names the new run, and `given` is its input. A snapshot shows what is written to the stop reason, so that is done
+    only where there is one.
     """
     since = held.get(LEDGER, {}).get(OF_THE_RUN, {}).get("since", -1) + 1
     books: dict[str, Any] = {LEDGER: {OF_THE_RUN: {"graph": structure, "since": since}}}
     if held.get(STOP_REASON) or not isinstance(given, dict) or STOP_REASON in given:
         books[STOP_REASON] = NO_STOP
-    fresh: dict[str, Any] = {SPENT: NOTHING_SPENT, REQUESTS: {}, VISITED: []}
+    fresh: dict[str, Any] = {SPENT: run, REQUESTS: {}, VISITED: []}
     books |= {key: value for key, value in fresh.items() if key in channels}
     books |= {loop.counter: 0 for loop in loops if loop.counter and loop.counter_by == "engine"}
     return books | {loop.history: [] for loop in loops if loop.history}

@@ -15,7 +15,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from loopwright.engine.budget.budget import Budget, Overspent, Spent, overspent, since
 from loopwright.engine.budget.patience import StallRule
-from loopwright.engine.kinds import Declared
+from loopwright.engine.kinds import Declared, fits
 from loopwright.errors import GraphError, LoopDeclarationError
 
 END = "__end__"
@@ -26,11 +26,6 @@ RUN = "run"
 
 Decision = Literal["granted", "exhausted", "stalled", "over_budget"]
 """What a gate answers: another pass, no more passes, no use in another pass, or nothing left to spend on one."""
-
-
-def is_count(value: object) -> bool:
-    """Whether a value is a whole number from 0 up; True and False are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +50,9 @@ class StateLimit(Declared):
             value = getattr(view, self.key, None)
         if value is None:
             value = min(self.default, self.ceiling)
-        if not is_count(value):
+        if not fits(value, NonNegativeInt):
             raise ValueError(f"the limit from {self.origin} must be a whole number from 0 up, not {value!r}")
-        return value
+        return int(value)
 
     @property
     def origin(self) -> str:

@@ -32,7 +32,7 @@ except ImportError as missing:
         "A graph that you compile yourself needs no middleware: bounded(graph, limit=...)"
     ) from missing
 
-from loopwright.engine.budget.budget import Budget, Spent, merge_spent
+from loopwright.engine.budget.budget import Budget, Spent, larger
 from loopwright.engine.budget.meter import Meter, current_meter
 from loopwright.engine.budget.patience import StallRule
 from loopwright.engine.events.reasons import shorten, stops_of, wanted, warning
@@ -75,8 +75,8 @@ def merge_books(old: Books, new: Books) -> Books:
         return Books()
     return Books(
         ledger=merge_ledger(old.get("ledger", {}), new.get("ledger", {})),
-        tools=merge_spent(old.get("tools", {}), new.get("tools", {})),
-        spent=merge_spent(old.get("spent", {}), new.get("spent", {})),
+        tools=larger(old.get("tools", {}), new.get("tools", {})),
+        spent=larger(old.get("spent", {}), new.get("spent", {})),
     )
 
 

@@ -11,10 +11,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, StateGraph
 from langgraph.store.memory import InMemoryStore
+from numpy import int64
 from shapes import HERE, note
 
 from loopwright.engine.bounds import bounded
-from loopwright.engine.loop import Loop
+from loopwright.engine.loop import Loop, StateLimit
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError
 
@@ -44,6 +45,11 @@ def test_a_node_may_be_called_as_the_scope_of_a_loop() -> None:
     assert bounded(made, limit=2).invoke({"log": []})["log"] == ["run"] * 3
     with pytest.raises(UnboundedCycleError, match="name='run again'"):
         verify(made).require()
+
+
+def test_a_limit_may_be_a_number_of_numpy() -> None:
+    for limited in ({"limit": int64(2)}, {"loops": loop(limit=StateLimit(key="most", default=9, ceiling=9))}):
+        assert bounded(graph(), **limited).invoke({"log": [], "most": int64(2)})["stop_reason"]["limit"] == 2
 
 
 def test_saver_store_cache_name_interrupts_and_configuration_are_carried_over() -> None:

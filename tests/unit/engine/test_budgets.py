@@ -271,6 +271,18 @@ def test_what_was_spent_before_a_pause_is_known_behind_it(by: str, budget: Budge
     assert final["log"].count("think") == visits
 
 
+def test_what_comes_out_of_a_cache_was_spent_by_another_run(calls: Calls) -> None:
+    cached = {"action": calls.node("think"), "cache_policy": CachePolicy(key_func=lambda _: "k")}
+    made, saver = shapes.graph("START-think think-check", think=cached), InMemorySaver()
+    options: Any = {"checkpointer": saver, "cache": InMemoryCache(), "interrupt_before": ["check"]}
+    app = bounded(made, budget=Budget(tokens=900), **options)
+    spent = []
+    for place in ({"configurable": {"thread_id": name}} for name in "ab"):
+        app.invoke({"log": []}, place)
+        spent.append(saver.get_tuple(place).checkpoint["channel_values"]["loop_spent"].get("tokens", 0))
+    assert (calls.made, spent) == (1, [100, 0])
+
+
 def test_a_call_that_took_more_than_was_left_ends_no_run_that_asks_for_no_further_one() -> None:
     graph = shapes.graph("START-think think-ask", think=Calls().node("think"), ask=lambda _s: {"log": [interrupt("?")]})
     app = bounded(graph, budget=Budget(tokens=50), checkpointer=InMemorySaver())

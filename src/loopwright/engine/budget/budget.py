@@ -7,9 +7,10 @@ here touches LangGraph.
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import NonNegativeFloat, NonNegativeInt
@@ -60,12 +61,9 @@ Resource = Literal["model_calls", "tokens", "money", "seconds"]
 Spent: TypeAlias = dict[str, float]
 """Resource -> how much of it was spent, in plain JSON that every checkpointer can keep; what is missing is 0."""
 
-CLOSED, UNPRICED, BEYOND = "closed", "unpriced", "beyond"
+CLOSED, UNPRICED, BEYOND, RUN_ID = "closed", "unpriced", "beyond", "run"
 """The keys beside the resources that say that the run's budget is spent and its fallback is on, how many calls had no
-price, for the budgets of loops, and that a recorded call went beyond."""
-
-NOTHING_SPENT: Spent = {"": 0}
-"""Written to the channel of what was spent when a new run starts."""
+price, for the budgets of loops, that a recorded call went beyond, and a number that names the run."""
 
 UNITS: dict[str, str] = {"model_calls": "model calls", "tokens": "tokens", "money": "of money", "seconds": "seconds"}
 """Resource -> its name in a sentence."""
@@ -166,6 +164,11 @@ def overspent(limits: Mapping[str, float], spent: Mapping[str, float]) -> Oversp
     return None
 
 
+def new_run() -> Spent:
+    """What names a run that begins, beside what it spends."""
+    return {RUN_ID: secrets.randbits(53)}
+
+
 def added(one: Mapping[str, float], other: Mapping[str, float]) -> Spent:
     """The sum of two amounts."""
     return {resource: one.get(resource, 0) + other.get(resource, 0) for resource in {**one, **other}}
@@ -181,12 +184,17 @@ def at_closing(total: Mapping[str, float]) -> Spent:
     return {CLOSED: 1, **{f"{CLOSED} {resource}": total.get(resource, 0) for resource in get_args(Resource)}}
 
 
-def merge_spent(old: Mapping[str, float], new: Mapping[str, Any]) -> Spent:
-    """Reduce two totals in the channel: the larger one counts, unless a new run starts.
+def merge_spent(old: Mapping[str, float], new: Mapping[str, float]) -> Spent:
+    """Reduce two totals in the channel: the larger one counts.
 
     Every node writes the run's total when it ends, so the order of the writes does not matter, and nothing is lost
-    where one of them is.
+    where one of them is. What only names a run begins it; what another one spent comes out of a cache.
     """
-    if "" in new:
-        return {}
-    return {resource: max(old.get(resource, 0), new.get(resource, 0)) for resource in {**old, **new}}
+    if new.get(RUN_ID) == old.get(RUN_ID):
+        return larger(old, new)
+    return dict(old if new.keys() - {RUN_ID} else new)
+
+
+def larger(old: Mapping[str, float], new: Mapping[str, float]) -> Spent:
+    """Of two totals, the larger amount of each resource."""
+    return {**old, **{resource: amount for resource, amount in new.items() if amount > old.get(resource, 0)}}

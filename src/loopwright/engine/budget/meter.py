@@ -33,6 +33,7 @@ from loopwright.engine import clock
 from loopwright.engine.budget.budget import (
     BEYOND,
     CLOSED,
+    RUN_ID,
     UNITS,
     UNPRICED,
     Budget,
@@ -42,6 +43,7 @@ from loopwright.engine.budget.budget import (
     Usage,
     added,
     at_closing,
+    new_run,
     overspent,
 )
 from loopwright.engine.events.schema import handlers_of, holding
@@ -162,7 +164,7 @@ class Meter(BaseCallbackHandler):
     def spend(self, call: UUID, model: str, usage: Usage, calls: int = 0) -> None:
         """Count what a call took, and perhaps the call itself."""
         self._add({"model_calls": calls, "tokens": usage.total_tokens, **self._money(model, usage)})
-        self._keep()
+        self.keep()
         if self.allowance:
             self.allowance.settle(call, model, usage)
 
@@ -170,7 +172,8 @@ class Meter(BaseCallbackHandler):
         with self._lock:
             self._spent = added(self._spent, amounts)
 
-    def _keep(self) -> None:
+    def keep(self) -> None:
+        """Note what is spent beside the checkpoint, in the middle of a superstep."""
         if self.note:
             self.note(self.total())
 
@@ -268,7 +271,7 @@ class Meter(BaseCallbackHandler):
             meter.stop(over)
             raise GraphDrained(str(over))
         for meter in new:  # not under a lock: a saver may have to wait for the event loop
-            meter._keep()
+            meter.keep()
 
     def _lacking(self, call: UUID, model: str, prompt_tokens: int, given: Mapping[str, Any]) -> Overspent | None:
         """What the run's allowance lacks for a call; without one, nothing."""
@@ -358,6 +361,12 @@ def cut_off_usage(error: BaseException | None) -> Usage | None:
     """What a structured reply took that the limit of tokens cut off: OpenAI's client raises it instead."""
     used: Any = getattr(getattr(error, "completion", None), "usage", None)
     return used and Usage(calls=1, input_tokens=used.prompt_tokens, output_tokens=used.completion_tokens)
+
+
+def this_run() -> Spent:
+    """What names the run that begins with this input, as its meter has it."""
+    meter = current_meter.get()
+    return {RUN_ID: meter.spent_before[RUN_ID]} if meter and RUN_ID in meter.spent_before else new_run()
 
 
 def spending(config: RunnableConfig | None) -> dict[str, Any]:

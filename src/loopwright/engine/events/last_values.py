@@ -34,8 +34,6 @@ class LastValues:
         self._subgraphs = bool(options.get("subgraphs"))
         self._v2 = options.get("version") == "v2"
         self.values: Any = None if isinstance(self._keys, str) else {}
-        self.waits = not {"updates", "values"} & {*self.modes}
-        """Whether a node waits for an answer, or the caller sees nothing that would tell."""
 
     def keep(self, state: Any) -> None:
         """Take a whole state: what the caller is shown of it."""
@@ -54,8 +52,6 @@ class LastValues:
             space, mode, payload = chunk if self._subgraphs else (self._space, *chunk)
         if all(part.isdigit() for part in space[self._depth :]):  # else it is of a graph inside
             self._space = space
-            told = (self._v2 and chunk.get("interrupts")) or (isinstance(payload, dict) and "__interrupt__" in payload)
-            self.waits = self.waits or bool(told)
             if mode == "values":
                 self.values = payload
                 if not isinstance(payload, dict) and not isinstance(self._keys, str):  # version 2: of the user's class

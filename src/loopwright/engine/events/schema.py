@@ -8,7 +8,7 @@ every node from LangGraph's ``tasks`` stream and yields them all in order, typed
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
@@ -457,7 +457,7 @@ def following(stream: Iterator[T], within: Callable[[], AbstractContextManager[N
         yield chunk
 
 
-async def afollowing(stream: AsyncIterator[T], within: Callable[[], AbstractContextManager[None]]) -> AsyncIterator[T]:
+async def afollowing(stream: AsyncIterator[T], within: Callable[[], AbstractContextManager[None]]) -> AsyncGenerator[T]:
     """Yield a stream's chunks; see `following`."""
     try:
         while True:
@@ -470,8 +470,3 @@ async def afollowing(stream: AsyncIterator[T], within: Callable[[], AbstractCont
     finally:
         with within():
             await cast("AsyncGenerator[T]", stream).aclose()
-
-
-def closing(stream: AsyncIterator[T]) -> AbstractAsyncContextManager[AsyncIterator[T]]:
-    """Close a stream when whoever reads it leaves early, so that what runs for it is cancelled at once."""
-    return aclosing(cast("AsyncGenerator[T]", stream))

@@ -6,6 +6,7 @@ Everything is LangGraph's own streaming and checkpointing; this only turns its s
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -15,7 +16,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.runnables import RunnableConfig
 
 from loopwright.engine.events import schema
-from loopwright.engine.events.schema import RunEvent, afollowing, closing, following, holding
+from loopwright.engine.events.schema import RunEvent, afollowing, following, holding
 from loopwright.engine.graph import BoundedGraph
 from loopwright.engine.langgraph_private import ROOT, SENT, ensure_config, merge_configs
 from loopwright.engine.ledger import STOP_REASON
@@ -97,7 +98,7 @@ async def astream(
     yield watched.start
     chunks = graph.astream(input, watched.config, **watched.options)
     try:
-        async with closing(afollowing(chunks, watched.listening)) as heard:
+        async with aclosing(afollowing(chunks, watched.listening)) as heard:
             async for chunk in heard:
                 for event in watched.events(chunk):
                     yield event
@@ -167,7 +168,7 @@ class _Watch:
         self.listening = partial(holding, schema.listener, self.listener)
         self.values: dict[str, Any] = {}
         self.start = schema.RunStarted(graph=str(graph.name), thread_id=thread_id, resumed=input is None)
-        self._began, self._reports = time.perf_counter(), graph.reports
+        self._began, self._reports = time.perf_counter(), graph.builder.reports
         self._interrupted = False
         self._own: int | None = None
         """How many parts of a namespace are the run's own: where it runs inside a node, its first chunk has them."""

@@ -64,7 +64,7 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bound
             own = last_word if speaks and limit is not None else None
             within = bounded(graph, limit=limit, warn_at=tells, fallback=own)
             # The nodes of one that is a node are watched in any case: the proof rests on where they go.
-            if within.reports or id(graph) in nodes:
+            if within.builder.reports or id(graph) in nodes:
                 made[id(graph)] = within
         return made[id(graph)]
 
@@ -88,7 +88,7 @@ def bounded_inside(builder: BoundBuilder, limit: int | None, warn_at: int, bound
                 "%r calls graph %r (%s) by a global name or an attribute, where no limit reaches it: bound it there",
                 sender, graph.name, ", ".join(graph.builder.nodes),
             )  # fmt: skip
-    return any(isinstance(new, BoundedGraph) and new.reports for new in made.values())
+    return any(isinstance(new, BoundedGraph) and new.builder.reports for new in made.values())
 
 
 class Substitution:
