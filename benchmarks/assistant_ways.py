@@ -122,5 +122,5 @@ def _variants(query: PlannedQuery, vocabulary: Vocabulary) -> Iterator[PlannedQu
     words = query.query_text.split()
     for place, word in enumerate(words):
         for other in vocabulary.others(word):
-            yield query.model_copy(update={"query_text": " ".join([*words[:place], other.text, *words[place + 1 :]])})
+            yield query.model_copy(update={"query_text": " ".join([*words[:place], other, *words[place + 1 :]])})
     yield loose.model_copy(update={"by_meaning": True})

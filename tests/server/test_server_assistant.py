@@ -13,7 +13,6 @@ from loopwright.runs.hub import RunHub
 from loopwright.runs.store import open_runs
 from loopwright.server import create_app
 from loopwright.workflows.assistant.config import AssistantConfig, AssistantSection
-from loopwright.workflows.assistant.schemas import Turn
 from loopwright.workflows.assistant.services import Services
 from loopwright.workflows.assistant.sources.sample import sample_store
 from loopwright.workflows.assistant.workflow import AssistantWorkflow
@@ -35,28 +34,19 @@ def served(tmp_path_factory):
             yield Served(url, app, None)  # type: ignore[arg-type]
 
 
-async def test_a_question_is_acknowledged_worked_on_answered_and_done(client):
-    events = await read_all(client, "POST", STREAM, json={"message": "Which talks are about food?"})
-    names = [event.name for event in events]
-    assert [event.number for event in events] == list(range(1, len(events) + 1))
-    assert names.index("acknowledgment") < names.index("chunk") < names.index("done")
-    assert names.count("done") == 1
-    assert names[-1] == "done"
-    assert events[-1].data["run_id"] == events[0].run_id
-    starts = [(event.data["node"], event.data["visit"]) for event in events if event.name == "node_start"]
-    ends = [(event.data["node"], event.data["visit"]) for event in events if event.name == "node_end"]
-    assert starts == ends
-    text = "".join(event.data["text"] for event in events if event.name == "chunk")
-    for cited in events[-1].data["referenced_ids"]:
-        assert f"[{cited}]" in text
-
-
 @pytest.mark.parametrize("asked", ["Which talks are about food?", "talks about quantum chromodynamics lattices"])
-async def test_the_answer_in_one_piece_is_the_streamed_one_with_its_thinking_in_the_open(client, asked):
+async def test_a_question_is_acknowledged_worked_on_thought_over_and_answered_the_same_in_one_piece(client, asked):
     said = {"message": asked}
     whole = (await client.post("/api/chat", json=said)).json()
     events = await read_all(client, "POST", STREAM, json=said)
+    names = [event.name for event in events]
+    assert [event.number for event in events] == list(range(1, len(events) + 1))
+    assert names.index("acknowledgment") < names.index("chunk") < names.index("done") == len(names) - 1
+    assert events[-1].data["run_id"] == events[0].run_id
+    starts, ends = ([e.data["node"] for e in events if e.name == name] for name in ("node_start", "node_end"))
+    assert starts == ends
     assert whole["answer"] == "".join(event.data["text"] for event in events if event.name == "chunk")
+    assert all(f"[{cited}]" in whole["answer"] for cited in whole["referenced_ids"])
     assert whole["referenced_ids"] == events[-1].data["referenced_ids"]
     assert whole["status"] == events[-1].data["status"]
     assert whole["summary"]["path"][0] == "fetch_data"
@@ -64,7 +54,7 @@ async def test_the_answer_in_one_piece_is_the_streamed_one_with_its_thinking_in_
     assert whole["acknowledgment"] == told["acknowledgment"][0]["message"]
     assert [each["message"] for each in whole["thinking_updates"]] == [each["message"] for each in told["thinking"]]
     again = await read_all(client, "GET", f"/api/chat/runs/{whole['run_id']}/events")
-    assert [event.name for event in again] == [event.name for event in events]
+    assert [event.name for event in again] == names
     retries = [each["retry_count"] for each in told["thinking"]]
     assert retries == list(range(1, len(retries) + 1))
     assert bool(retries) == ("quantum" in asked)
@@ -82,13 +72,20 @@ async def test_a_conversation_is_kept_for_its_person_and_goes_with_the_person(cl
     url = "/api/conversations/over-http"
     turns = (await client.get(url, params={"user_id": "ann"})).json()["turns"]
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2
-    assert turns[2]["text"] == "and on the second day?"
-    assert (await client.get(url, params={"user_id": "bob"})).status_code == 404
+    assert turns[2]["text"] == "and on the second day?" and turns[1]["referenced_ids"]
+    assert (await client.get(url, params={"user_id": "ann", "limit": 1})).json()["turns"] == turns[-1:]
+    there = [await client.get(url, params=whose) for whose in ({}, {"user_id": "bob"})]
+    absent = await client.get("/api/conversations/nowhere", params={"user_id": "bob"})
+    for reply in [*there, absent]:
+        assert (reply.status_code, reply.json()["error_type"]) == (404, "UnknownConversation")
+    assert there[0].text == absent.text.replace("nowhere", "over-http"), "nobody learns that it is somebody else's"
     other = {"message": "and then?", "user_context": {"user_id": "bob", "conversation_id": "over-http"}}
     intruding = await client.post("/api/chat", json=other)
     assert intruding.status_code in (200, 400), intruding.text
     assert "food" not in intruding.text, "nothing of somebody else's conversation"
+    await client.delete(url, params={"user_id": "bob"})
     assert (await client.get(url, params={"user_id": "ann"})).json()["turns"] == turns
+    assert (await client.delete("/api/conversations/other", params={"user_id": "ann"})).status_code == 204
     await client.delete("/api/profiles/ann")
     assert (await client.get(url, params={"user_id": "ann"})).status_code == 404
 
@@ -105,59 +102,33 @@ async def test_chats_at_once_do_not_mix(client):
     assert len({found["run_id"] for found in together}) == len(together)
 
 
-TURNS = [Turn(role="user", text="Where?"), Turn(role="assistant", text="There.", referenced_ids=("sessions:1",))]
-
-
-@pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
-async def remembered(serve_script, request, tmp_path):
-    """Services with a real memory, and a client of a server over them."""
-    spec = "memory" if request.param == "memory" else f"sqlite:{tmp_path / 'memory.db'}"
-    config = AssistantConfig(assistant=AssistantSection(memory=spec))
+@pytest.fixture
+async def remembered(serve_script, tmp_path):
+    """A client of a server whose memory is a file."""
+    config = AssistantConfig(assistant=AssistantSection(memory=f"sqlite:{tmp_path / 'memory.db'}"))
     with open_store("memory") as store, Services.of(config, store) as services:
         served = serve_script(services=services)
         async with httpx.AsyncClient(base_url=served.url, timeout=30) as client:
-            yield services.memory, client
+            yield client
 
 
 async def test_a_profile_is_kept_shown_replaced_and_deleted_and_has_no_unknown_fields(remembered):
-    _memory, client = remembered
-    refused = await client.put("/api/profiles/ann", json={"user_id": "bob", "password": "x"})
+    refused = await remembered.put("/api/profiles/ann", json={"user_id": "bob", "password": "x"})
     assert refused.status_code == 422
     assert "user_id" in refused.json()["error"]
-    assert (await client.get("/api/profiles/ann")).status_code == 404
-    kept = await client.put("/api/profiles/ann", json={"name": "Ann", "interests": ["databases", "日本"]})
+    assert (await remembered.get("/api/profiles/ann")).status_code == 404
+    kept = await remembered.put("/api/profiles/ann", json={"name": "Ann", "interests": ["databases", "日本"]})
     assert kept.status_code == 200
-    shown = (await client.get("/api/profiles/ann")).json()
+    shown = (await remembered.get("/api/profiles/ann")).json()
     assert shown == kept.json()
     assert (shown["user_id"], shown["name"], shown["interests"]) == ("ann", "Ann", ["databases", "日本"])
-    await client.put("/api/profiles/ann", json={"seeking": ["a job"]})
-    shown = (await client.get("/api/profiles/ann")).json()
+    await remembered.put("/api/profiles/ann", json={"seeking": ["a job"]})
+    shown = (await remembered.get("/api/profiles/ann")).json()
     assert (shown["name"], shown["interests"], shown["seeking"]) == ("", [], ["a job"])
-    assert (await client.get("/api/profiles/bob")).status_code == 404
-    await client.put("/api/profiles/team%2Fann", json={"name": "Ann"})
-    assert (await client.get("/api/profiles/team/ann")).json()["user_id"] == "team/ann"
+    assert (await remembered.get("/api/profiles/bob")).status_code == 404
+    await remembered.put("/api/profiles/team%2Fann", json={"name": "Ann"})
+    assert (await remembered.get("/api/profiles/team/ann")).json()["user_id"] == "team/ann"
     for id in ("ann", "ann", "team%2Fann"):
-        assert (await client.delete(f"/api/profiles/{id}")).status_code == 204
-    assert (await client.get("/api/profiles/team%2Fann")).status_code == 404
-    assert (await client.get("/api/profiles/ann")).json()["error_type"] == "UnknownPerson"
-
-
-async def test_a_conversation_is_shown_to_whom_it_belongs_alone(remembered):
-    memory, client = remembered
-    await memory.add_turns("c1", TURNS, "ann")
-    url = "/api/conversations/c1"
-    shown = (await client.get(url, params={"user_id": "ann"})).json()
-    assert shown["conversation_id"] == "c1"
-    assert [(turn["role"], turn["text"]) for turn in shown["turns"]] == [("user", "Where?"), ("assistant", "There.")]
-    assert shown["turns"][1]["referenced_ids"] == ["sessions:1"]
-    last = (await client.get(url, params={"user_id": "ann", "limit": 1})).json()
-    assert [turn["text"] for turn in last["turns"]] == ["There."]
-    there = [await client.get(url, params=who) for who in ({}, {"user_id": "bob"})]
-    absent = await client.get("/api/conversations/c2", params={"user_id": "bob"})
-    for reply in [*there, absent]:
-        assert (reply.status_code, reply.json()["error_type"]) == (404, "UnknownConversation")
-    assert there[0].text == absent.text.replace("c2", "c1"), "nobody learns that it is somebody else's"
-    await client.delete(url, params={"user_id": "bob"})
-    assert (await client.get(url, params={"user_id": "ann"})).status_code == 200
-    assert (await client.delete(url, params={"user_id": "ann"})).status_code == 204
-    assert (await client.get(url, params={"user_id": "ann"})).status_code == 404
+        assert (await remembered.delete(f"/api/profiles/{id}")).status_code == 204
+    assert (await remembered.get("/api/profiles/team%2Fann")).status_code == 404
+    assert (await remembered.get("/api/profiles/ann")).json()["error_type"] == "UnknownPerson"

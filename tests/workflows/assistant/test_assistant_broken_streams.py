@@ -109,9 +109,9 @@ def test_models_that_fail_give_way_to_the_rules_and_no_event_holds_secrets_or_in
     assert "private" not in sent
 
 
-def test_an_empty_answer_of_a_model_is_none():
-    for text in ("", "  \n", "[sessions:made-up]"):
-        with sample_services({"generate_response": always(text)}) as services:
+def test_an_answer_that_is_empty_or_takes_a_model_too_long_is_that_by_rules():
+    for model in (always(""), always("  \n"), always("[sessions:made-up]"), always("?", delay=60.0)):
+        with sample_services({"generate_response": model}, timeout={"model": 0.2}) as services:
             result = chat(QUESTION, services=services)
         assert result.error_node == "generate_response"
         assert FIRST.id in result.referenced_ids

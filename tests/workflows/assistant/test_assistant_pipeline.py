@@ -193,14 +193,6 @@ async def test_a_run_that_reaches_its_step_limit_is_an_error_event():
     assert events[-1].event == "error"
 
 
-async def test_a_model_that_takes_too_long_gives_way_to_the_rules():
-    slow = ScriptedChatModel("?", delay=60.0)
-    with sample_services({"generate_response": slow}, timeout={"model": 0.2}) as services:
-        result = await achat(QUESTION, services=services)
-    assert result.error_node == "generate_response"
-    assert result.referenced_ids
-
-
 async def test_a_search_that_takes_too_long_is_an_error_and_not_nothing_found():
     with sample_services(timeout={"search": 1e-6}) as services:
         services.search.run(PlannedQuery(table=Table.SESSIONS, query_text="tides"))

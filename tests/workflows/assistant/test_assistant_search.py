@@ -74,14 +74,9 @@ def test_conditions_and_exclusions_hold_for_hits_and_near_misses() -> None:
 @pytest.mark.parametrize("pick", ["first", "last", "longest", "shortest"])
 def test_an_end_is_what_a_direct_look_at_the_records_says(pick: Pick) -> None:
     records = [each for each in search().catalogue.of_table(Table.SESSIONS) if each.start and each.end]
-    measure = {
-        "first": lambda each: each.start.timestamp(),
-        "last": lambda each: -each.start.timestamp(),
-        "longest": lambda each: -(each.end - each.start).total_seconds(),
-        "shortest": lambda each: (each.end - each.start).total_seconds(),
-    }[pick]
-    best = min(map(measure, records))
-    expected = {each.id for each in records if measure(each) == best}
+    measured = {each.id: each.end - each.start if "est" in pick else each.start for each in records}
+    end = max if pick in ("last", "longest") else min
+    expected = {each for each in measured if measured[each] == end(measured.values())}
     assert {each.record.id for each in run("", limit=200, pick=pick).hits} == expected
 
 
@@ -210,10 +205,7 @@ def test_a_models_repeats_and_wild_searches_are_refused() -> None:
         ({"table": "exhibitors", "query_text": "apiculture"}, "pivot"),
     ],
 )
-def test_the_strategy_of_a_models_plan_is_told_from_its_searches(query: dict[str, object], strategy: str) -> None:
-    assert replied(query, tried="bees").strategy == strategy
-
-
-def test_a_model_that_says_nothing_is_spoken_for() -> None:
-    said = replied({"table": "sessions", "query_text": "apiculture"}, tried="bees", message="  ").message
-    assert said == 'There is too little so far, so I look for "apiculture".'
+def test_a_models_plan_is_told_from_its_searches(query: dict[str, object], strategy: str) -> None:
+    made = replied(query, tried="bees", message="  ")
+    assert made.strategy == strategy
+    assert made.message == f'There is too little so far, so I look for "{query["query_text"]}".'

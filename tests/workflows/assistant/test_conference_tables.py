@@ -80,6 +80,7 @@ Off,,,2026-05-09,15:00,,Yard,,,,Cancelled
 ALL = {"sessions": [{"id": "1", "title": "Rye", "startsAt": "2026-05-08T10:00", "endsAt": "2026-05-08T10:45", "speakers": ["x-1", "x-2"], "roomId": 7}], "rooms": [{"id": 7, "name": "Oven"}], "speakers": [{"id": "x-1", "fullName": "Ana Só", "about": "x", "location": "Y", "topic": "Z", "kind": "P", "level": "1", "language": "en"}, {"id": "x-2", "firstName": "Bo", "lastName": "Li"}]}  # fmt: skip
 DAYS = {"rooms": [{"id": 7, "name": "Oven"}], **{day: [{"name": "Rye", "speaker": ["Ana Só", "Bo Li"], "room": "Oven", "day": "2026-05-08", "startTime": "10:00 - 10:45", "start_time": "10:00 - 10:45"}] for day in ("fri", "sat")}}  # fmt: skip
 
+FRAB = {"schedule": {"conference": {"time_zone_name": "UTC", "days": [{"index": 1, "date": "2026-05-08", "rooms": {"Oven": [{"id": 1, "logo": "", "date": "2026-05-08T10:00:00+00:00", "start": "10:00", "duration": "00:45", "room": "Oven", "title": "Rye", "persons": [{"id": n, "public_name": name} for n, name in enumerate(("Ana Só", "Bo Li"))], "links": [{"url": "x", "title": "Slides"}]}]}}]}}}  # fmt: skip
 WITHIN = [{"date": "2026-05-08", "end": "18:00", "rooms": [{"id": n, "name": room, ("keynotes", "talks")[n]: [{"title": title, "slot": {"start": "10:00", "end": "10:45"}, "speakers": [{"name": "Ana Só"}, {"name": "Bo Li"}]}]} for n, (room, title) in enumerate((("Oven", "Rye"), ("Yard", "Oats")))]}]  # fmt: skip
 
 
@@ -91,6 +92,8 @@ WITHIN = [{"date": "2026-05-08", "end": "18:00", "rooms": [{"id": n, "name": roo
         ("f.json", json.dumps({f"{day} May 2026": {"Oven": [{"event title": "Rye", "time": "10:00 - 10:45", "speaker": "Ana Só; Bo Li", "place": "Oven"}]} for day in (8, 9)})),
         ("g.md", "# Bread 2026\n\n## Friday, 8 May\n\n|Time|Talk|Room|By|\n|-|-|-|-|\n|10:00 - 10:45|Rye|Oven|Ana Só, Bo Li|\n\n## Bakers, 9 of them\n"),
         ("b.json", json.dumps(DAYS)),
+        ("h.json", json.dumps(FRAB)),
+        ("i.csv", "Title,Speakers,Room,Track,Start date,Start time,End date,End time\nRye,Ana Só; Bo Li,Oven,NA,8.5.2026,10:00,8.5.2026,10:45\nOats,NA,Oven,n/a,8.5.2026,11:00,9.5.2026,9:00\nNull and none,Na,Oven,nan,8.5.2026,12:00,8.5.2026,13:00\n"),
         ("d.csv", "Vortrag;Title (Dr/Prof);Referent/in;Referent/in (Firma);Beginn;Dauer (h);Ort;Place (seats);Telefon\n" + "\n".join(f'{title};Dr;"{who}";Bread;Fr, 8. Mai 2026 um 10 Uhr;0:45 h;Oven;40;+49 170 1' for who, title in (("Ana Só; Bo Li", "Rye"), ("Ana Só", "Oats")))),
         ("c.csv", "Name,Talk title,Date/Time,Room\n" + "\n".join(f"{who},{title},2026-05-08 10:00-10:45,Oven" for who, title in (("Ana Só; Bo Li", "Rye"), ("Ana Só", "Oats and barley"), ("Bo Li", "Old oats")))),
     ],
@@ -100,7 +103,14 @@ def test_a_session_is_the_same_from_every_shape_of_a_table(tmp_path, caplog, nam
     assert [str(at) for at in (rye.start, rye.end)] == [f"2026-05-08 {at}:00+00:00" for at in ("10:00", "10:45")]
     assert rye.fields == {"day": ("2026-05-08",), "room": ("Oven",), "speaker": ("Ana Só", "Bo Li")}
     assert name != "b.json" or others[0].title == "Rye"  # of the other day
+    told = [(each.values("speaker"), len(each.values("day")), each.values("track")) for each in others[:2]]
+    assert name != "i.csv" or told == [((), 2, ()), (("Na",), 1, ())]
     assert name != "d.csv" or "not used: Title (Dr/Prof), Referent/in (Firma), Place (seats), Telefon" in caplog.text
+
+
+def test_a_zone_is_told_by_the_offsets_of_dates_that_stand_beside_times_of_day(tmp_path):
+    content = json.dumps(FRAB).replace('"time_zone_name": "UTC", ', "").replace("+00:00", "+02:00")
+    assert read_schedule(written(tmp_path, "h.json", content)).info.time_zone == "Etc/GMT-2"
 
 
 def test_persons_whose_family_is_named_first_throughout_are_turned(tmp_path):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -91,24 +90,15 @@ _FEW = 5
 _WORD = re.compile(f"{LETTER}+")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One way to search more widely."""
-
-    name: str
-    """What is widened, for developers."""
-    strategy: Strategy
-    """How the plan differs."""
-    queries: tuple[PlannedQuery, ...]
-    """The new searches."""
-    told: str
-    """What is done, for the person: "I ..."."""
+def _step(name: str, strategy: Strategy, queries: Iterable[PlannedQuery], told: str) -> Reflection:
+    """One way to search more widely: what is widened, as the reasoning, and what is done, as the message: "I ..."."""
+    return Reflection(reasoning=name, strategy=strategy, message=told, queries=tuple(queries))
 
 
 def steps(
     question: Question, outcomes: Sequence[SearchOutcome], search: Search, config: AssistantSection
-) -> Iterator[Step]:
-    """The steps, what the evidence speaks for most first; their queries may have been tried already."""
+) -> Iterator[Reflection]:
+    """The steps, see `_step`, what the evidence speaks for most first; their queries may have been tried already."""
     few = [outcome for outcome in outcomes if len(outcome.hits) < config.search.enough]
     poor = [outcome.query for outcome in few or outcomes]
     # Where nothing passes the conditions, no other words will find anything.
@@ -128,13 +118,13 @@ def steps(
 _KINDS = {"spelling": "take it as {}", "short form": "look for {} as well", "form": "look for {} as well"}
 
 
-def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Search) -> Iterator[Step]:
+def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Search) -> Iterator[Reflection]:
     """The same in the programme's own spelling, spelled out or shortened, or in another form of a word."""
     changed: dict[str, str] = {}
     for query in poor:
         whole = [query.query_text] if kind == "short form" else []
         for said in [*_WORD.findall(query.query_text), *whole]:
-            others = (each.text for each in search.vocabulary.others(said) if each.kind == kind)
+            others = (each for each, of in search.vocabulary.others(said).items() if of == kind)
             if other := next(others, ""):
                 changed[said] = other
     if not changed:
@@ -146,13 +136,13 @@ def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Sea
             text = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new if kind == "spelling" else f"{old} {new}", text)
         queries.append(query.model_copy(update={"query_text": text}))
     words = " and ".join(f"“{each}”" for each in changed.values())
-    yield Step(kind, "rewrite", tuple(queries), told.format(words))
+    yield _step(kind, "rewrite", queries, told.format(words))
 
 
-def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Step]:
+def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Reflection]:
     """What comes near counts too: by its meaning alone, or as before."""
-    queries = tuple(lowered(query, by_meaning=strategy == "pivot") for query in poor if query.query_text)
-    yield Step(name, strategy, queries, told)
+    queries = (lowered(query, by_meaning=strategy == "pivot") for query in poor if query.query_text)
+    yield _step(name, strategy, queries, told)
 
 
 def lowered(query: PlannedQuery, **more: Any) -> PlannedQuery:
@@ -160,14 +150,14 @@ def lowered(query: PlannedQuery, **more: Any) -> PlannedQuery:
     return query.model_copy(update={"score_threshold": round(query.score_threshold * NEAR, 4), **more})
 
 
-def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[Step]:
+def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[Reflection]:
     for query in poor:
         for filters, gone in fewer_conditions(query.filters, keep_kind=not query.query_text):
             times = (each for each in query.filters.include if each.slot in ("start", "end", "on"))
             near = next((each.most if each.least is None else each.least for each in times), None)
             update = {"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold, "near": near}
             told = f"leave out that it is to be {gone}"
-            yield Step("fewer conditions", "relax", (query.model_copy(update=update),), told)
+            yield _step("fewer conditions", "relax", [query.model_copy(update=update)], told)
 
 
 def fewer_conditions(filters: Filters, *, keep_kind: bool = False) -> list[tuple[Filters, str]]:
@@ -210,12 +200,8 @@ def reflect(
             about = f" on “{shown}”" if shown else " at that time and place"
             found = any(outcome.hits for outcome in outcomes)
             begin = f"There is little{about} so far" if found else f"I found nothing{about} yet"
-            return Reflection(
-                reasoning=f"{seen} Next: {step.name}.",
-                strategy=step.strategy,
-                message=f"{begin}, so I {step.told}.",
-                queries=queries,
-            )
+            told = {"reasoning": f"{seen} Next: {step.reasoning}.", "message": f"{begin}, so I {step.message}."}
+            return step.model_copy(update={**told, "queries": queries})
     return Reflection(
         reasoning=f"{seen} Nothing is left that was not searched.",
         strategy="",
@@ -233,7 +219,7 @@ def shown_search(
     seen = {found.record.id: found for outcome in outcomes for found in (*outcome.hits, *outcome.near_misses)}
     near = sorted(seen.values(), key=lambda found: -found.score)[:_SHOWN_NEAR]
     words = question.topic.split()[:_SHOWN_WORDS]
-    others = ((word, [each.text for each in search.vocabulary.others(word)]) for word in words)
+    others = ((word, search.vocabulary.others(word)) for word in words)
     vocabulary = "; ".join(f"{word}: {', '.join(found)}" for word, found in others if found)
     asked = described(question.filters)
     without = excluded(question.filters)

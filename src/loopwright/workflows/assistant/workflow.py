@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Self, cast
@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from loopwright.config import shipped
 from loopwright.engine import BoundedGraph, RunEvent, RunResult, Usage
-from loopwright.engine.events.schema import NodeFinished, Told, closing
+from loopwright.engine.events.schema import NodeFinished, Told
 from loopwright.engine.nodes.policy import cause_of, is_transient
 from loopwright.errors import InputError, LoopwrightError, NodeFailed
 from loopwright.retrieval.records import Filter
@@ -347,7 +347,7 @@ async def astream_chat(
     """
     try:
         run, begun = _begun(message, user_context, services, run_id)
-        async with closing(begun) as events:
+        async with aclosing(cast("AsyncGenerator[RunEvent | RunResult]", begun)) as events:
             async for event in events:
                 if isinstance(event, RunResult):
                     _outcome, last = await run.ended(event)

@@ -237,8 +237,6 @@ def _pointed(
     named = [sessions[each] for each in dict.fromkeys(places) if each < len(sessions)]
     it, more = said & words("turns", "it"), said & words("turns", "more")
     person = said & words("turns", "person", sentence.language)
-    if Table.SPEAKERS in before.tables:
-        person |= said & {"they", "them"}
     slots = [span.condition for span in sentence.spans]
     topic = " ".join(sentence.tokens[place].raw for place in rest if not sentence.tokens[place].taken)
     if not slots and not rest and (surpassing := _surpassing(sentence, said, named if len(named) > 1 else sessions)):
@@ -346,14 +344,13 @@ def _of_it(
         told = [len(own.intersection(terms(" ".join((each.title, *each.texts.values()))))) for each in fitting]
         if fitting and (max(told) or not own):
             return _about(question, [each for each, count in zip(fitting, told, strict=True) if count == max(told)])
-    if not sentence.spans and not more and Table.SESSIONS in question.tables:
-        if not rest and sessions[0].table is Table.EXHIBITORS and said & words("things", "sessions"):
-            return question.model_copy(update={"topic": before.topic or sessions[0].title})
-        if not rest:
-            return _about(question, shown)
-    if not rest and Table.SESSIONS not in question.tables:  # "any exhibitors on that?"
+    if rest:
+        return None
+    # "Any exhibitors on that?", and of an exhibitor "any talks on that?".
+    stand = sessions[0].table is Table.EXHIBITORS and said & words("things", "sessions")
+    if stand or Table.SESSIONS not in question.tables:
         return question.model_copy(update={"topic": before.topic or sessions[0].title, "filters": Filters()})
-    return None
+    return None if sentence.spans or more else _about(question, shown)
 
 
 def _surpassing(sentence: Sentence, said: set[str], shown: Sequence[Record]) -> Record | None:
@@ -420,8 +417,9 @@ def _resumed(
 ) -> Question:
     """The question before, with what the later turn says in the place of what it corrects."""
     new = question.filters
-    corrected = said & words("turns", "corrects")
-    include = tuple(_without_old(each, before) if corrected else each for each in new.include)
+    include = new.include
+    if said & words("turns", "corrects"):  # "I said Ada but meant Grace"
+        include = tuple(_fresh(each, before) for each in include)
     replaced = {each.slot for each in include}
     moved = question.operation == "find" and "day" in replaced and before.operation in ("now", "next", "previous")
     if moved or replaced & TIMES - {"day"}:
@@ -458,7 +456,7 @@ def _resumed(
     return question.model_copy(update={**resumed, "by": question.by or before.by, "unread": (), "doubted": False})
 
 
-def _without_old(condition: Condition, before: Question) -> Condition:
-    """Of several values those that were not asked before: "I said Ada but meant Grace"."""
+def _fresh(condition: Condition, before: Question) -> Condition:
+    """Of several values those that were not asked before."""
     fresh = tuple(value for value in condition.values if value not in before.filters.values(condition.slot))
     return condition.model_copy(update={"values": fresh}) if fresh else condition

@@ -215,7 +215,7 @@ class Search:
             return found if wanted else ~found
         for begun in (term for term in index.total if len(wanted) == 1 and _is_of(term, wanted[0])):
             found[index.held(begun)[0]] = True
-        others = [each.text for each in made.vocabulary.others(topic) if each.kind == "short form"]
+        others = [each for each, kind in made.vocabulary.others(topic).items() if kind == "short form"]
         for other in (*others, *same_as(fold(topic))):
             if asked is not None and asked.isdisjoint(terms(other)):
                 found |= self._about(made, table, other, None)

@@ -3,8 +3,8 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -20,16 +20,6 @@ _BEFORE = 60
 _SHORTEST, _LONG = 5, 8
 _MOST = 3
 _OFTEN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Other:
-    """Another word for a word."""
-
-    text: str
-    """The other word, or several."""
-    kind: str
-    """How they belong together: ``spelling``, ``form`` or ``short form``."""
 
 
 class Vocabulary:
@@ -71,13 +61,13 @@ class Vocabulary:
         best = min(near, key=lambda each: (each[1], -self.spread[each[0]]), default=None)
         return best[0] if best else ""
 
-    def others(self, word: str) -> list[Other]:
-        """Other words for a word, the surest first."""
-        found = [Other(spelled, "spelling")] if (spelled := self.spelled(word)) else []
-        found += [Other(each, "short form") for each in self._short.get(" ".join(fold(word).split()), ())]
+    def others(self, word: str) -> dict[str, str]:
+        """Other words for a word, the surest first -> what kind each is: ``spelling``, ``form`` or ``short form``."""
+        found = {spelled: "spelling"} if (spelled := self.spelled(word)) else {}
+        found |= dict.fromkeys(self._short.get(" ".join(fold(word).split()), ()), "short form")
         if not found and " " not in word and not self.knows(word):
-            found += [Other(each, "form") for each in self._forms(fold(word))]
-        return found[:_MOST]
+            found = dict.fromkeys(self._forms(fold(word)), "form")
+        return dict(islice(found.items(), _MOST))
 
     def _forms(self, word: str) -> list[str]:
         """Words that begin alike, and the two words of which it is put together."""

@@ -28,7 +28,7 @@ _SEVERAL = re.compile(r"[;|,]")
 OUTSIDE = r"(?![^()]*\))"
 """Behind a sign: not within brackets, as in "Ada Lovelace (Analytical Engines, London)"."""
 _BETWEEN = re.compile(rf"\s*(?:[;|\n,&]|\band\b|\bund\b|\bet\b|\by\b){OUTSIDE}\s*")
-WHEN = ("day", "days", "start", "end")
+WHEN = ("day", "days", "start", "end", "end_day")
 _LISTS = ("speakers", "tags", "topics", "languages")
 """What several columns may tell together."""
 _HEADS = ("title", "speakers", "rooms", "start", "end")

@@ -100,7 +100,7 @@ def _of_json(source: Source, value: object, table: str, fields: Fields) -> tuple
 def _within(value: object, fields: Fields) -> list[dict[str, Any]]:
     """The sessions of a JSON value that has them within its days, rooms or slots; none if it has no such."""
     levels: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
-    for path, own, above in _levels(value, "", {}):
+    for path, own, above in _levels(value, "", {}, fields):
         levels.setdefault(path, []).append((own, above | own))
     # A link or a speaker of a session says less of its own.
     said = {path: [fields(own) for own, _ in levels[path]] for path in levels}
@@ -110,21 +110,23 @@ def _within(value: object, fields: Fields) -> list[dict[str, Any]]:
     best = max(timed, key=lambda path: says[path], default="")
     # "artists" beside "headliners"
     alike = (path for path in timed if path.rpartition("/")[0] == best.rpartition("/")[0])
-    alike = (path for path in alike if 2 * len(keys[path] & keys[best]) > len(keys[best]))
+    alike = (path for path in alike if 2 * len(keys[path] & keys[best]) > min(len(keys[path]), len(keys[best])))
     return [whole for path in alike for _, whole in levels[path]]
 
 
-def _levels(value: object, path: str, above: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+def _levels(
+    value: object, path: str, above: dict[str, Any], fields: Fields
+) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """The objects of a JSON value: where each stands, and what those around it say, as a date or a room's name."""
     for each in as_list(value):
-        yield from _levels(each, path, above)
+        yield from _levels(each, path, above, fields)
     about = as_mapping(value)
     held = {name: [*filter(None, map(as_mapping, as_list(each) or [each]))] for name, each in about.items()}
     inside = {name: found for name, found in held.items() if found}
     own = {name: each for name, each in about.items() if name not in inside and each not in ({}, [])}
-    if own and (_is_named(own) or not inside):
+    if own and (_is_named(own, fields) or not inside):
         # What is alone within and has no name, as the slot of a talk, tells of it.
-        alone = {name: each[0] for name, each in inside.items() if len(each) == 1 and not _is_named(each[0])}
+        alone = {name: each[0] for name, each in inside.items() if len(each) == 1 and not _is_named(each[0], fields)}
         told = {name: each for one in alone.values() for name, each in one.items() if name != "id"}
         told |= {name: each for name, each in about.items() if name not in alone}
         # What has a time of its own does not end when the day does.
@@ -138,11 +140,13 @@ def _levels(value: object, path: str, above: dict[str, Any]) -> Iterator[tuple[s
         alike = any(2 * len(keys[name] & keys[other]) > len(keys[name]) for other in keys if other != name)
         counted = not own and (alike or name.isdigit())
         key = {"date": name} if times.date_or_none(name) else {f"level {path.count('/')}": name} if counted else {}
-        yield from _levels(about[name], f"{path}/{'' if key else name}", above | told | key)
+        yield from _levels(about[name], f"{path}/{'' if key else name}", above | told | key, fields)
 
 
-def _is_named(value: dict[str, Any]) -> bool:
-    return any("title" in name.lower() or name.lower() == "name" for name in value)
+def _is_named(value: dict[str, Any], fields: Fields) -> bool:
+    """Whether an object has a title or a name of its own, as "public_name", which is none of a room or a track."""
+    named = (name for name in value if re.search("(?i)title|name$", name))
+    return any(not fields({name: "-"}).keys() - {"title"} for name in named)
 
 
 def _objects(source: Source, place: str, values: Iterable[tuple[int, object]]) -> Iterator[Row]:

@@ -1,19 +1,17 @@
-"""The files that hold a schedule: Pentabarf or frab XML, the JSON of pretalx and frab, iCal, each as rows by field."""
+"""The files that hold nothing but a schedule, Pentabarf or frab XML and iCal, each as rows by field."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, cast
 
+from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.info import zone_of
-from loopwright.workflows.assistant.sources.reading.files import as_list, as_mapping, as_text, read_text
+from loopwright.workflows.assistant.sources.reading import columns
+from loopwright.workflows.assistant.sources.reading.files import read_text
 from loopwright.workflows.assistant.sources.reading.markup import plain_line
 from loopwright.workflows.assistant.sources.reading.times import YEARS, clock_of, moment_or_none
 from loopwright.workflows.files import Source
-
-_EVENT = ("title", "subtitle", "abstract", "description", "track", "type", "language", "url", "duration", "status",
-          "cancelled")  # fmt: skip
-_FIELDS = {"track": "tracks", "type": "types", "language": "languages"}
 
 
 @dataclass(slots=True)
@@ -49,7 +47,7 @@ def pentabarf(source: Source) -> Sheet:
         for room in day.iter("room"):
             # An event names its room in an element of the same name.
             for event in room.iterchildren("event"):
-                values: dict[str, Any] = {_FIELDS.get(name, name): _inside(event, name) for name in _EVENT}
+                values = columns.row_values(Table.SESSIONS, {child.tag: _inside(event, child.tag) for child in event})
                 stated = _inside(event, "date")
                 values |= {
                     "key": event.get("id") or event.get("guid") or "",
@@ -91,35 +89,6 @@ def _person(element: Any) -> dict[str, Any]:
     named = element.get("name") or _inside(element, "name") or "".join(element.xpath("text()"))
     own = {"biography": _inside(element, "biography"), "url": _inside(element, "url")}
     return {**own, **dict(element.attrib), "name": named}
-
-
-def is_pretalx(value: object) -> bool:
-    """Whether a JSON value is an export of pretalx or frab."""
-    return "days" in as_mapping(as_mapping(as_mapping(value).get("schedule")).get("conference"))
-
-
-def pretalx(value: object) -> Sheet:
-    """The ``schedule.json`` of pretalx and frab."""
-    conference = as_mapping(as_mapping(as_mapping(value)["schedule"])["conference"])
-    about = {name: as_text(conference.get(name)) for name in ("title", "acronym", "start", "end")}
-    days = [as_mapping(day) for day in as_list(conference["days"])]
-    rows = [
-        (
-            f"{room!r}, {place}",
-            {
-                **{_FIELDS.get(name, name): event.get(name) for name in _EVENT},
-                "key": as_text(event.get("id")) or as_text(event.get("guid")),
-                "speakers": event.get("persons"),
-                "rooms": as_text(event.get("room")) or room,
-                "day": as_text(day.get("date"))[:10],
-                "start": as_text(event.get("date")),
-            },
-        )
-        for day in days
-        for room, events in as_mapping(day.get("rooms")).items()
-        for place, event in enumerate(map(as_mapping, as_list(events)), 1)
-    ]
-    return Sheet(rows, about, as_text(conference.get("time_zone_name")))
 
 
 def ical(source: Source) -> Sheet:

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -17,13 +17,15 @@ from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import NIGHT_ENDS, ConferenceInfo, zone_of
 from loopwright.workflows.assistant.sources.reading import columns, files, times
-from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, is_pretalx, pentabarf, pretalx
+from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, pentabarf
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
-from loopwright.workflows.files import ReadingProblem, Source, json_of
+from loopwright.workflows.files import ReadingProblem, Source
 
 logger = logging.getLogger("loopwright.assistant")
 
 _SEPARATORS, _COMMA = (re.compile(signs + columns.OUTSIDE) for signs in (r"[;|\n]", ","))
+_NOTHING = frozenset("na NA n/a N/A nan NaN null NULL none None NONE".split())
+"""What programs write into a cell that holds nothing; people have the names Na and Null."""
 _MOST_KEY = 200
 _TITLES = re.compile(r"^(?:(?:prof(?:essor)?|dr|dipl|ing)\b(?:\.?-ing)?[.\s]+)+(?=\w+\W+\w)")
 _NOT_A_WORD = re.compile(r"[\W_]+")
@@ -94,7 +96,7 @@ def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
         DocumentError: If it cannot be read, is damaged, or holds no session with a date.
     """
     sheet = _sheet(path, Table.SESSIONS)
-    given = [values.get("start") for _, values in sheet.rows]
+    given = [values.get(name) for _, values in sheet.rows for name in ("start", "day")]
     # A time that ends in "Z" is one of any zone, while "+00:00" is London's in winter.
     starts = (at if isinstance(at, datetime) else times.moment_or_none(files.as_text(at).rstrip("zZ ")) for at in given)
     try:
@@ -163,8 +165,6 @@ def _read(source: Source, table: Table) -> Sheet:
         return pentabarf(source)
     if is_schedule and suffix in (".ics", ".ical", ".ifb"):
         return ical(source)
-    if is_schedule and suffix == ".json" and is_pretalx(value := json_of(source, files.read_text(source))):
-        return pretalx(value)
     return _of_rows(source, *files.read_rows(source, table, lambda row: columns.row_values(table, row)), table)
 
 
@@ -183,6 +183,8 @@ def _refer(rows: list[files.Row], beside: Mapping[str, Any]) -> None:
 
 def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], table: Table) -> Sheet:
     """The rows of a table by field; columns whose names say nothing go to the log, with what was made of them."""
+    for _, row in rows:
+        row |= {name: "" for name, value in row.items() if str(value).strip() in _NOTHING}
     _refer(rows, beside)
     told, unknown = columns.told_by_values(table, [row for _, row in rows])
     flags = columns.said_of_some(unknown, [row for _, row in rows]) if table is Table.SESSIONS else {}
@@ -198,9 +200,7 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
         tags = (files.as_text(values.get("tags")), *(name for name, holds in flags.items() if holds[place]))
         values["tags"] = "; ".join(filter(None, tags))
     for _, values in given:
-        held = "start" if values.get("start") else "day"
-        if "end" not in values and (both := times.range_of(files.as_text(values.get(held)))):
-            values[held], values["end"] = both
+        _find_end(values)
     cells = [(each, _SEPARATORS.split(text)) for _, each in given if isinstance(text := each.get("speakers"), str)]
     people = [name for _, names in cells for name in names if name.strip()]
     # Where nearly all persons are "Lovelace, Ada", no cell has two of them.
@@ -213,12 +213,30 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
     if given and not any(_line(values, "title") for _, values in given):
         there = ", ".join(sorted({name for _, row in rows for name in row}))
         raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {there}")
-    inside = next((files.as_mapping(value) for name, value in beside.items() if name.lower() == "conference"), {})
+    inside = next(_conferences(beside), {})
     about = {_NOT_A_WORD.sub("", name.lower()): value for name, value in {**inside, **beside}.items()}
-    said = {name: files.as_text(about.get(name)) for name in ("title", "venue", "city")}
+    said = {name: files.as_text(about.get(name)) for name in ("title", "acronym", "venue", "city", "start", "end")}
     said["title"] = said["title"] or files.as_text(about.get("name"))
     zones = (files.as_text(about.get(name)) for name in ("timezone", "timezonename", "tz"))
     return Sheet(given, said, next(filter(None, zones), ""))
+
+
+def _find_end(values: dict[str, Any]) -> None:
+    """Part what says from when until when, and put the day of an end before its time."""
+    held = "start" if values.get("start") else "day"
+    if "end" not in values and (both := times.range_of(files.as_text(values.get(held)))):
+        values[held], values["end"] = both
+    if last := files.as_text(values.pop("end_day", "")).strip():
+        clock = files.as_text(values.get("end")).strip()
+        timed = clock and not times.moment_or_none(clock)
+        values |= {"end": f"{last} {clock}"} if timed else {"last_day": times.date_or_none(last)}
+
+
+def _conferences(about: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What a JSON object says of the conference, in an object of that name at any depth."""
+    for name, value in about.items():
+        if inside := files.as_mapping(value):
+            yield from [inside] if name.lower() == "conference" else _conferences(inside)
 
 
 def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
@@ -312,6 +330,8 @@ def _begin(values: Mapping[str, Any], zone: ZoneInfo, change: time) -> tuple[dat
     given, stated = values.get("start"), files.as_text(values.get("day")).strip()
     clock = files.as_text(given).strip()
     moment = given if isinstance(given, datetime) else times.moment_or_none(clock or stated)
+    if moment is None and (whole := times.moment_or_none(stated)) and whole.time() == times.clock_of(clock):
+        moment, stated = whole, ""  # "2026-05-09T01:30" beside "01:30"
     if moment is None and not clock:
         if given == "":
             raise ValueError("it has no date with a time")
