@@ -52,11 +52,6 @@ class FoundMention:
     end: int
     """Where it ends."""
 
-    @property
-    def entity(self) -> str:
-        """The key of the entity that it names."""
-        return entity_key(self.name)
-
 
 @dataclass(frozen=True, slots=True)
 class _Word:

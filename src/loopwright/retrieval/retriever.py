@@ -11,7 +11,7 @@ import numpy as np
 
 from loopwright.retrieval.lexicon import Floats, Lexicon, TermCounts
 from loopwright.retrieval.links import PassageLinks
-from loopwright.retrieval.names import named_in
+from loopwright.retrieval.names import entity_key, named_in
 from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Evidence, Filter, Hit, Passage
 from loopwright.retrieval.stores.store import KnowledgeStore
@@ -200,7 +200,7 @@ class Retriever:
     def _linked(self, derived: Derived, query: str, orders: Sequence[Sequence[str]], where: Filter | None) -> list[str]:
         """The ids of the passages that are linked best with what was found, and with what the query names."""
         links = derived.links
-        entities = {mention.entity for mention in named_in(query, links.names)} & links.entity_position.keys()
+        entities = {entity_key(mention.name) for mention in named_in(query, links.names)} & links.entity_position.keys()
         named = sorted(links.entity_position[entity] for entity in entities)
         found = reciprocal_rank_fusion(orders)
         places = {links.position[key]: score for key, score in found.items() if key in links.position}

@@ -8,7 +8,8 @@ import Stemmer
 
 # Scripts that are written without spaces between words: Thai, Lao, Khmer, Myanmar, Han, Kana.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+"""A letter of Han or Kana."""
 # Vowel signs and points, which regular expressions do not count as part of a word: Hebrew, Arabic, Indic scripts.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
 # All that combine but the joiner of graphemes between them.
@@ -43,7 +44,7 @@ def terms(text: str) -> list[str]:
     found: list[str] = []
     for run in _RUNS.findall(fold(text)):
         if UNSPACED.match(run):
-            size = 2 if _IDEOGRAPHS.match(run) else 3
+            size = 2 if IDEOGRAPHS.match(run) else 3
             found += [run[i : i + size] for i in range(max(1, len(run) - size + 1))]
         else:
             found.append(stem(run))

@@ -20,8 +20,8 @@ from loopwright.workflows.rag.nodes.searching import numbered
 from loopwright.workflows.rag.question.forms import asked_words, corrected, lexicon_of
 from loopwright.workflows.rag.question.routing import route_of, web_query
 from loopwright.workflows.rag.question.standalone import standalone_question
-from loopwright.workflows.rag.score import names_of
 from loopwright.workflows.rag.sources.reading import ReadDocument, passages_of, read_source
+from loopwright.workflows.rag.workflow import names_of
 
 OTHERS = ["The zoo is closed in winter.", "Nobody knows why the clock is green."]
 

@@ -30,6 +30,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "a.html").write_text(HTML)
     (folder / "a.md").write_text(f"---\ntitle: T\ntags: [a]\ndate: 2024-01-01\n---\n# H\n\n{THAI}\n\n## I\n\ntext\n")
     (folder / "a.txt").write_text(f"{THAI}\n\n{CHINESE}\n")
+    problems: list[ReadingProblem] = []
+    assert all([*read_source(path, on_problem=problems.append)] for path in folder.iterdir()) and not problems
     return folder
 
 
@@ -46,12 +48,6 @@ def survives(path: Path) -> None:
     except DocumentError as error:
         problems.append(error)
     assert all(str(path) in str(problem) for problem in problems)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_files_are_good(whole: Path, name: str):
-    problems: list[ReadingProblem] = []
-    assert list(read_source(whole / name, on_problem=problems.append)) and not problems
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,6 +18,7 @@ GRID = "<a:tbl><a:id>{9}</a:id><a:tr><a:tc><a:t>Ash</a:t></a:tc><a:tc><a:t>12</a
 ODF = '<o:d xmlns:o="opendocument:o" xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">'
 TEXT = "<table:table-cell office:value-type='string'><text:p>{}</text:p></table:table-cell>"
 SUM = "<table:table-cell office:value-type='float' office:value='4'/>"
+EMPTY = "<table:table-row table:number-rows-repeated='1048000'><table:table-cell table:number-columns-repeated='16384'></table:table-cell></table:table-row>"
 PARTS = {
     "pptx": {
         "_rels/.rels": f"<r xmlns='r'>{LINK.format('a', 'officeDocument', 'ppt/p.xml')}</r>",
@@ -49,7 +50,7 @@ PARTS = {
             f"<table:table-row>{''.join(SUM if each == '4' else TEXT.format(each) for each in row.split())}</table:table-row>"
             for row in ("Prices", "Who Sum", "", "Child 4", "", "Name Post", "Ida cook")
         )
-        + "</table:table></office:spreadsheet></office:body></office:document-content>",
+        + f"{EMPTY}</table:table></office:spreadsheet></office:body></office:document-content>",
     },
 }  # fmt: skip
 CORNER = {"xl/worksheets/s.xml": "<worksheet><c r='A1'/><c r='XFD1048576'/></worksheet>"}
@@ -76,6 +77,9 @@ def test_what_is_packed_is_read_in_order(tmp_path: Path, kind: str):
         assert [(each.page, each.headings) for each in document.sections] == [(2, ("Slide 2",))]
     assert "damaged" in refusal(packed(tmp_path / f"a.{kind}", {"x": "y"}))
     assert "sheet up to XFD1048576" in refusal(packed(tmp_path / "a.xlsx", CORNER))
+    sheets = PARTS["ods"]["content.xml"].replace("-row>", "-row table:number-rows-repeated='9999999'>", 1)
+    sheets = sheets.replace("-cell ", "-cell table:number-columns-repeated='20' ")
+    assert "sheet up to AN1048576" in refusal(packed(tmp_path / "b.ods", {**PARTS["ods"], "content.xml": sheets}))
     assert kind.upper() in refusal(written(tmp_path, f"a.{kind}", "no archive")) or kind == "ods"
 
 

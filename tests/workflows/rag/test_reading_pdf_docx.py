@@ -135,14 +135,24 @@ def test_pieces_of_a_line_are_one_large_lines_are_headings_and_a_damaged_page_co
                 piece.textOut(word)
             piece.textLine()  # a move to the next line, which the cells of a table end with
             canvas.drawText(piece)
+    canvas.setFont("Helvetica", 10)
+    for left in (60, 60.4):  # bold, as some write it
+        canvas.drawString(left, 500, "Twice")
+    power = canvas.beginText(60, 480)
+    for rise, size, words in ((0, 10, "Fee 45"), (4, 6, "12"), (0, 10, " in room"), (4, 6, " 205"), (0, 10, ".")):
+        power.setRise(rise)
+        power.setFont("Helvetica", size)
+        power.textOut(words)
+    canvas.drawText(power)
     canvas.rotate(10)  # what is turned is no heading
-    canvas.drawString(300, 300, "DRAFT")
+    for place, letter in enumerate("DRAFT"):
+        canvas.drawString(300 + 7 * place, 300, letter)
     canvas.save()
     writer = PdfWriter(clone_from=tmp_path / "a.pdf")
     writer.add_blank_page(9, 9)[NameObject("/Type")] = NameObject("/None")
     writer.write(tmp_path / "a.pdf")
     (document,) = read_source(tmp_path / "a.pdf", on_problem=problems.append)
-    told = f"Hall hire\n\n{WRITTEN[1][1][1]}\nIt is shut.\nSeats | Fee\nElm room | 7 | 9\nAsh |  | 12\nAshboards | 3\n\nPrices\n\nA | 3\n- An hour: 3.\nPage 1\n\nRules\n\nDRAFT"
+    told = f"Hall hire\n\n{WRITTEN[1][1][1]}\nIt is shut.\nSeats | Fee\nElm room | 7 | 9\nAsh |  | 12\nAshboards | 3\n\nPrices\n\nA | 3\n- An hour: 3.\nPage 1\n\nRules\n\nTwice\nFee 45^12 in room 205.\nDRAFT"
     assert (document.text, document.title) == (told, "Hall hire") and "damaged: 2" in str(problems[0].error)
     assert {each.headings[-1]: each.page for each in document.sections} == {"Hall hire": 1, "Prices": 1, "Rules": 1}
 

@@ -15,8 +15,8 @@ from loopwright.retrieval.records import Filter
 from loopwright.testing import ScriptedChatModel, always
 from loopwright.workflows.rag import RagResult, Services, ask, astream_ask, build_graph
 from loopwright.workflows.rag.nodes import answer_generation
-from loopwright.workflows.rag.reasons import why_regenerated
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade
+from loopwright.workflows.rag.state import why_regenerated
 from loopwright.workflows.rag.workflow import RagWorkflow
 
 DESIGNER = "Who designed the Tower Bridge?"

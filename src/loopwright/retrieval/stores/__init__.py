@@ -1,7 +1,8 @@
 """Knowledge stores: SQLite by default, PostgreSQL with pgvector for production."""
 
 from loopwright.database.opening import open_database
-from loopwright.retrieval.stores import postgres, sqlite
+from loopwright.retrieval.stores.postgres import PostgresStore
+from loopwright.retrieval.stores.sqlite import SqliteStore
 from loopwright.retrieval.stores.store import KnowledgeStore
 
 __all__ = ["KnowledgeStore", "open_store"]
@@ -29,5 +30,4 @@ def open_store(spec: str, *, create: bool = True, schema: str = "loopwright", wo
         spec, holds="a knowledge store", schema=schema, beside=", public, extensions", create=create, idle=_STANDSTILL,
         missing="ingest documents first" + (f" (`loopwright {workflow} ingest ...`)" if workflow else ""),
     )  # fmt: skip
-    own = postgres.backend(database.name) if database.dialect == "postgresql" else sqlite.backend()
-    return KnowledgeStore(database, own)
+    return PostgresStore(database) if database.dialect == "postgresql" else SqliteStore(database)

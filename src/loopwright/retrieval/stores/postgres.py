@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Select, Text, any_, bindparam, cast, false, text
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Text, any_, bindparam, cast, false, text
 
 from loopwright.database import storable
 from loopwright.errors import StoreError
 from loopwright.retrieval.records import Passage
-from loopwright.retrieval.stores.backend import Backend, Inside, Scored
+from loopwright.retrieval.stores.store import Inside, KnowledgeStore, Scored
 from loopwright.retrieval.stores.tables import METADATA
 from loopwright.retrieval.text import terms as terms_of
 
@@ -34,22 +34,14 @@ FROM unnest(CAST(:wanted AS text[])) AS wanted
 """
 
 
-def backend(name: str) -> Backend:
-    """What PostgreSQL does in ways of its own."""
-    return _Postgres(name)
-
-
-class _Postgres:
-    """A `Backend`, with pgvector.
+class PostgresStore(KnowledgeStore):
+    """A `KnowledgeStore` with pgvector.
 
     Words are ranked by PostgreSQL's own ``ts_rank`` for each term, weighed by how rare the term is. Vectors are
     compared exactly, without an approximate index, so that a filter never costs results.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def make(self, connection: Connection) -> None:
+    def _make(self, connection: Connection) -> None:
         self._require_pgvector(connection)
         METADATA.create_all(connection, checkfirst=False)
         for statement in _MAKE_WORDS.split(";"):
@@ -60,17 +52,17 @@ class _Postgres:
             if found[1]:
                 return
             raise StoreError(
-                f"{self._name} needs the extension pgvector, which is in the schema {found[0]}, where it is not looked "
-                "for: ALTER EXTENSION vector SET SCHEMA public"
+                f"{self._database.name} needs the extension pgvector, which is in the schema {found[0]}, where it is "
+                "not looked for: ALTER EXTENSION vector SET SCHEMA public"
             )
         if not connection.exec_driver_sql("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").first():
             raise StoreError(
-                f"{self._name} needs the extension pgvector, which the server lacks: install it there "
+                f"{self._database.name} needs the extension pgvector, which the server lacks: install it there "
                 "(on Debian and Ubuntu the package postgresql-NN-pgvector, NN the server's version)"
             )
         connection.exec_driver_sql("CREATE EXTENSION vector WITH SCHEMA public")
 
-    def among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+    def _among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
         if not values:
             return false()
         whole = isinstance(values[0], int)
@@ -78,15 +70,12 @@ class _Postgres:
         kind = ARRAY(BigInteger if whole else Text)
         return column == any_(cast(bindparam(None, given, type_=kind, unique=True), kind))
 
-    def index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
+    def _index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
         rows = [{"passage": key, "words": _words(passage)} for key, passage in passages]
         if rows:
             connection.execute(text("INSERT INTO passage_words VALUES (:passage, CAST(:words AS tsvector))"), rows)
 
-    def unindex(self, connection: Connection, gone: Select[tuple[int]]) -> None:
-        """The words go with their passages."""
-
-    def best_by_text(self, connection: Connection, terms: Sequence[str], inside: Inside, limit: int) -> Scored:
+    def _best_by_text(self, connection: Connection, terms: Sequence[str], inside: Inside, limit: int) -> Scored:
         wanted = [_lexeme(term[:_MOST_TERM]) for term in terms]
         total = connection.execute(text("SELECT count(*) FROM passage_words")).scalar_one()
         counts = {row[0]: row[1] for row in connection.execute(text(_COUNTS), {"wanted": wanted})}
@@ -115,7 +104,7 @@ class _Postgres:
         rows = connection.execute(found, {**given, "any": " | ".join(held), "most": limit})
         return [(row[0], row[1]) for row in rows]
 
-    def best_by_vector(
+    def _best_by_vector(
         self, connection: Connection, model: str, vector: NDArray[np.float32], inside: Inside, limit: int
     ) -> Scored:
         similar = text(
@@ -124,13 +113,13 @@ class _Postgres:
             f"{'AND embedding.passage = ANY(CAST(:inside AS bigint[]))' if inside is not None else ''} "
             "ORDER BY embedding.value <=> CAST(:vector AS vector) LIMIT :most"
         )
-        given: dict[str, Any] = {"vector": self.encoded(vector), "model": storable(model), "most": limit}
+        given: dict[str, Any] = {"vector": self._encoded(vector), "model": storable(model), "most": limit}
         if inside is not None:
             given["inside"] = [*connection.scalars(inside)]
         # A vector of zeros has no direction; SQLite's matrix says 0 of it.
         return [(row[0], 0.0 if math.isnan(row[1]) else row[1]) for row in connection.execute(similar, given)]
 
-    def encoded(self, vector: NDArray[np.float32]) -> str:
+    def _encoded(self, vector: NDArray[np.float32]) -> str:
         return json.dumps(vector.astype(float).tolist())
 
 

@@ -1,20 +1,22 @@
-"""The knowledge store on a database that SQLAlchemy speaks to; what depends on which one is in its `Backend`."""
+"""The knowledge store on a database that SQLAlchemy speaks to; what depends on which one is abstract."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from time import monotonic
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, and_, delete, distinct, func, insert, or_, select, true
+from numpy.typing import ArrayLike, NDArray
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, distinct, func, insert, or_, select, true
 
 from loopwright.database import storable
 from loopwright.database.database import Database, Format
 from loopwright.database.values import microseconds
+from loopwright.errors import StoreError
 from loopwright.retrieval.records import Contribution, Document, Filter, Hit, Passage, StoreStats
-from loopwright.retrieval.stores.backend import Backend, Inside, Scored
 from loopwright.retrieval.stores.tables import (
     COUNTER,
     DOCUMENT,
@@ -30,7 +32,6 @@ from loopwright.retrieval.stores.tables import (
     counted,
     document_of,
 )
-from loopwright.retrieval.stores.vectors import check_dimensions, unit
 from loopwright.retrieval.text import query_terms
 
 _VERSION = select(COUNTER.c.value).where(COUNTER.c.name == "version")
@@ -41,6 +42,11 @@ _TEXT_DIGITS = ".9g"  # those of common words are all close to 0, and differ the
 _VECTOR_DIGITS = ".6f"
 _TIES = 16
 
+Scored = list[tuple[int, float]]
+"""Passage numbers and scores, best first."""
+Inside = Select[tuple[int]] | None
+"""The numbers of the passages that count; None for all."""
+
 
 class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     """Documents, passages, their links and vectors. Every method may be called from several threads.
@@ -49,18 +55,17 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     write do so one after another.
     """
 
-    def __init__(self, database: Database, backend: Backend) -> None:
+    def __init__(self, database: Database) -> None:
         """Recognise the store, or make one where there is nothing; the database is closed with it.
 
         Raises:
             StoreError: If the database fails, holds something else, or a store of another version.
         """
         self._database = database
-        self._backend = backend
         self._vectors_complete_below: dict[str, int] = {}
         self._revision: tuple[float, int] | None = None
         """When the revision was read last, and what it was; None once something was written here."""
-        database.made(_FORMAT, self._make)
+        database.made(_FORMAT, self._made)
 
     def put(self, contributions: Sequence[Contribution]) -> None:
         """Store documents with all that they bring, in one transaction; a document that is there is replaced whole.
@@ -76,7 +81,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             return
         with self._writing() as connection:
             self._remove(connection, list(latest))
-            self._backend.index(connection, add(connection, list(latest.values())))
+            self._index(connection, add(connection, list(latest.values())))
             count_up(connection, "revision")
         self._revision = None
 
@@ -93,13 +98,13 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         """Document id -> digest, of those that are there; None asks for all."""
         wanted = select(DOCUMENT.c.id, DOCUMENT.c.digest).order_by(DOCUMENT.c.id)
         if document_ids is not None:
-            wanted = wanted.where(self._backend.among(DOCUMENT.c.id, document_ids))
+            wanted = wanted.where(self._among(DOCUMENT.c.id, document_ids))
         with self._reading() as connection:
             return {row[0]: row[1] for row in connection.execute(wanted)}
 
     def documents(self, where: Filter | None = None, *, limit: int | None = None) -> list[Document]:
         """The documents, all or those that a filter lets through, by id; at most so many as the limit, if any."""
-        within = documents_within(self._backend, where or Filter())
+        within = self._documents_within(where or Filter())
         wanted = select(*DOCUMENT_COLUMNS).where(within).order_by(DOCUMENT.c.id).limit(limit)
         with self._reading() as connection:
             return [document_of(row) for row in connection.execute(wanted)]
@@ -107,7 +112,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
     def passages(self, ids: Sequence[str]) -> list[Passage]:
         """The passages with these ids, in the same order; those that are not there are left out."""
         with self._reading() as connection:
-            found = self._passages(connection, self._backend.among(PASSAGE.c.id, ids))
+            found = self._passages(connection, self._among(PASSAGE.c.id, ids))
         by_id = {passage.id: passage for passage in found}
         return [by_id[id] for id in map(storable, ids) if id in by_id]
 
@@ -126,8 +131,8 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         if not terms or k < 1:
             return []
         with self._reading() as connection:
-            inside = passages_within(self._backend, where)
-            best = partial(self._backend.best_by_text, connection, terms, inside)
+            inside = self._passages_within(where)
+            best = partial(self._best_by_text, connection, terms, inside)
             return self._hits(connection, k, _TEXT_DIGITS, best)
 
     def search_vector(
@@ -140,13 +145,13 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         Raises:
             StoreError: If the model's other vectors have another shape.
         """
-        wanted = unit(vector, "the query")
+        wanted = _unit(vector, "the query")
         if k < 1:
             return []
         with self._reading() as connection:
-            check_dimensions(connection, model, len(wanted))
-            inside = passages_within(self._backend, where)
-            best = partial(self._backend.best_by_vector, connection, model, wanted, inside)
+            _check_dimensions(connection, model, len(wanted))
+            inside = self._passages_within(where)
+            best = partial(self._best_by_vector, connection, model, wanted, inside)
             return self._hits(connection, k, _VECTOR_DIGITS, best)
 
     def has_vectors(self, model: str) -> bool:
@@ -164,7 +169,7 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
         missing = select(PASSAGE.c.key).where(PASSAGE.c.key >= begin, ~there.exists()).order_by(PASSAGE.c.key)
         with self._reading() as connection:
             keys = connection.scalars(missing.limit(limit)).all()
-            passages = self._passages(connection, self._backend.among(PASSAGE.c.key, keys))
+            passages = self._passages(connection, self._among(PASSAGE.c.key, keys))
         if keys:
             self._vectors_complete_below[model] = keys[0]
         return passages
@@ -178,23 +183,23 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             StoreError: If a vector has another shape than the model's others, or a number that is not finite.
         """
         units = {
-            storable(passage.id): (passage, unit(vector, f"passage {passage.id!r}")) for passage, vector in vectors
+            storable(passage.id): (passage, _unit(vector, f"passage {passage.id!r}")) for passage, vector in vectors
         }
         parts = select(PASSAGE.c.key, PASSAGE.c.id, PASSAGE.c.title, PASSAGE.c.heading, PASSAGE.c.text)
         with self._writing() as connection:
-            found = connection.execute(parts.where(self._backend.among(PASSAGE.c.id, list(units)))).all()
+            found = connection.execute(parts.where(self._among(PASSAGE.c.id, list(units)))).all()
             # A document that was replaced meanwhile may have another text under the same id.
             embedded = {id: tuple(map(storable, (of.title, of.heading, of.text))) for id, (of, _) in units.items()}
             rows = [row for row in found if tuple(row[2:]) == embedded[row.id]]
             if not rows:
                 return
-            dimensions = check_dimensions(connection, model, *(len(vector) for _, vector in units.values()))
-            replaced = self._backend.among(EMBEDDING.c.passage, [row.key for row in rows])
+            dimensions = _check_dimensions(connection, model, *(len(vector) for _, vector in units.values()))
+            replaced = self._among(EMBEDDING.c.passage, [row.key for row in rows])
             connection.execute(delete(EMBEDDING).where(EMBEDDING.c.model == model, replaced))
             first = count_up(connection, "key", len(rows)) + 1
             shared = {"model": model, "dimensions": dimensions}
             added = [
-                {"key": number, "passage": row.key, **shared, "value": self._backend.encoded(units[row.id][1])}
+                {"key": number, "passage": row.key, **shared, "value": self._encoded(units[row.id][1])}
                 for number, row in enumerate(rows, first)
             ]
             connection.execute(insert(EMBEDDING), added)
@@ -254,18 +259,18 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
                 connection.exec_driver_sql("LOCK TABLE counter IN EXCLUSIVE MODE")
             yield connection
 
-    def _make(self, connection: Connection) -> None:
-        self._backend.make(connection)
+    def _made(self, connection: Connection) -> None:
+        self._make(connection)
         counters = {"revision": 0, "key": 0, "version": SCHEMA_VERSION}
         connection.execute(insert(COUNTER), [{"name": name, "value": value} for name, value in counters.items()])
 
     def _remove(self, connection: Connection, document_ids: Sequence[str]) -> int:
-        named = self._backend.among(DOCUMENT.c.id, document_ids)
+        named = self._among(DOCUMENT.c.id, document_ids)
         keys = connection.scalars(select(DOCUMENT.c.key).where(named)).all()
         if keys:
-            gone = select(PASSAGE.c.key).where(self._backend.among(PASSAGE.c.document, keys))
-            self._backend.unindex(connection, gone)
-            connection.execute(delete(DOCUMENT).where(self._backend.among(DOCUMENT.c.key, keys)))
+            gone = select(PASSAGE.c.key).where(self._among(PASSAGE.c.document, keys))
+            self._unindex(connection, gone)
+            connection.execute(delete(DOCUMENT).where(self._among(DOCUMENT.c.key, keys)))
         return len(keys)
 
     def _passages(self, connection: Connection, named: ColumnElement[bool]) -> list[Passage]:
@@ -281,33 +286,93 @@ class KnowledgeStore(AbstractContextManager["KnowledgeStore"]):
             if len(found) < limit or found[-1][1] < found[k - 1][1]:
                 break
             limit *= 4
-        among = self._backend.among(PASSAGE.c.key, [key for key, _ in found])
+        among = self._among(PASSAGE.c.key, [key for key, _ in found])
         ids = {row.key: row.id for row in connection.execute(select(PASSAGE.c.key, PASSAGE.c.id).where(among))}
         hits = [Hit(ids[key], score) for key, score in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
 
+    def _documents_within(self, where: Filter) -> ColumnElement[bool]:
+        """The condition that a filter puts on documents."""
+        conditions = [
+            true() if not where.documents else self._named(where.documents),
+            true() if where.after is None else DOCUMENT.c.dated >= microseconds(where.after),
+            true() if where.before is None else DOCUMENT.c.dated < microseconds(where.before),
+        ]
+        if where.tags:
+            among = self._among(TAG.c.value, [bounded(tag) for tag in where.tags])
+            conditions.append(DOCUMENT.c.key.in_(select(TAG.c.document).where(among)))
+        return and_(*conditions)
 
-def documents_within(backend: Backend, where: Filter) -> ColumnElement[bool]:
-    """The condition that a filter puts on documents."""
-    conditions = [
-        true() if not where.documents else _named(backend, where.documents),
-        true() if where.after is None else DOCUMENT.c.dated >= microseconds(where.after),
-        true() if where.before is None else DOCUMENT.c.dated < microseconds(where.before),
-    ]
-    if where.tags:
-        among = backend.among(TAG.c.value, [bounded(tag) for tag in where.tags])
-        conditions.append(DOCUMENT.c.key.in_(select(TAG.c.document).where(among)))
-    return and_(*conditions)
+    def _named(self, names: Sequence[str]) -> ColumnElement[bool]:
+        conditions = [self._among(DOCUMENT.c.id, names)]
+        for prefix in dict.fromkeys(name for name in names if name.endswith(("/", "#"))):
+            after = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # the least text above all that begin with the prefix
+            conditions.append(and_(DOCUMENT.c.id >= prefix, DOCUMENT.c.id < after))
+        return or_(*conditions)
+
+    def _passages_within(self, where: Filter | None) -> Inside:
+        """The numbers of the passages that a filter lets pass; None without one."""
+        return None if where is None else select(PASSAGE.c.key).join(DOCUMENT).where(self._documents_within(where))
+
+    # What SQLite and PostgreSQL do in ways of their own: the two searches, and long lists.
+
+    @abstractmethod
+    def _make(self, connection: Connection) -> None:
+        """Make the tables and the index of words; a `StoreError` if the database has not what they need."""
+
+    @abstractmethod
+    def _among(self, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+        """The column has one of the values, all text or all whole numbers, however many there are."""
+
+    @abstractmethod
+    def _index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
+        """Make passages findable by their words."""
+
+    def _unindex(self, connection: Connection, gone: Select[tuple[int]]) -> None:
+        """Take passages, by their numbers, out of the index of words, where it does not lose them with the passages."""
+
+    @abstractmethod
+    def _best_by_text(self, connection: Connection, terms: Sequence[str], inside: Inside, limit: int) -> Scored:
+        """The passages with any of the terms, those with the most, rarest and most prominent ones first."""
+
+    @abstractmethod
+    def _best_by_vector(
+        self, connection: Connection, model: str, vector: NDArray[np.float32], inside: Inside, limit: int
+    ) -> Scored:
+        """The best passages by cosine to a vector of length one; exact, never approximate."""
+
+    @abstractmethod
+    def _encoded(self, vector: NDArray[np.float32]) -> Any:
+        """A vector as it is stored."""
 
 
-def passages_within(backend: Backend, where: Filter | None) -> Inside:
-    """The numbers of the passages that a filter lets pass; None without one."""
-    return None if where is None else select(PASSAGE.c.key).join(DOCUMENT).where(documents_within(backend, where))
+def _unit(vector: ArrayLike, what: str) -> NDArray[np.float32]:
+    """A vector of length one in the same direction; zeros stay zeros.
+
+    Raises:
+        StoreError: If it has another shape, or a number that is not finite.
+    """
+    values = np.asarray(vector, dtype=np.float64)
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
+        raise StoreError(
+            f"the vector of {what} is no row of finite numbers (shape {values.shape}): look at the embedding model"
+        )
+    length = float(np.linalg.norm(values))
+    return (values / length if length else values).astype(np.float32)
 
 
-def _named(backend: Backend, names: Sequence[str]) -> ColumnElement[bool]:
-    conditions = [backend.among(DOCUMENT.c.id, names)]
-    for prefix in dict.fromkeys(name for name in names if name.endswith(("/", "#"))):
-        after = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # the least text that is above all that begin with the prefix
-        conditions.append(and_(DOCUMENT.c.id >= prefix, DOCUMENT.c.id < after))
-    return or_(*conditions)
+def _check_dimensions(connection: Connection, model: str, *found: int) -> int:
+    """See that vectors have as many numbers as the model's others, and say how many that is.
+
+    Raises:
+        StoreError: If one has another number than the others, here or in the store.
+    """
+    known = connection.scalars(select(EMBEDDING.c.dimensions).where(EMBEDDING.c.model == model).limit(1)).first()
+    known = found[0] if known is None else known
+    wrong = next((length for length in found if length != known), None)
+    if wrong is not None:
+        raise StoreError(
+            f"the store has vectors of {known} numbers from the embedding model {model!r}, and this one has {wrong}: "
+            "give each model its own name"
+        )
+    return known

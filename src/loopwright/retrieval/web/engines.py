@@ -14,8 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from loopwright.errors import ConfigError, SearchError
 from loopwright.retrieval.records import Evidence
+from loopwright.retrieval.web import SearchSettings
 from loopwright.retrieval.web.cleaning import clean_text, collapse, cut
-from loopwright.retrieval.web.opening import SearchSettings
 
 MAX_REPLY = 5_000_000
 """The most bytes of an engine's reply."""

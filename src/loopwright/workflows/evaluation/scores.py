@@ -6,7 +6,7 @@ import string
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from loopwright.workflows.api import Citation, Outcome
+from loopwright.workflows.api import Outcome
 from loopwright.workflows.evaluation.questions import Expected
 
 PLACES = 10
@@ -32,8 +32,8 @@ def scores_of(expected: Expected, outcome: Outcome) -> dict[str, float | None]:
         # A run that failed did not find out that there is no answer.
         found |= dict.fromkeys(scores, 0.0) if outcome.status == "failed" else scores
     if expected.citations is not None:
-        names = [_name(citation, expected.citations) for citation in outcome.citations]
-        found |= citation_scores(names, expected.citations)
+        each = ((citation.mark, citation.title, citation.url or "") for citation in outcome.citations)
+        found |= citation_scores([expected_name(names, expected.citations) for names in each], expected.citations)
     return found
 
 
@@ -68,10 +68,9 @@ def citation_scores(cited: Sequence[str], relevant: Collection[str]) -> dict[str
     }
 
 
-def _name(citation: Citation, relevant: Collection[str]) -> str:
-    """The name of a citation that is expected, or else its mark."""
-    names = (citation.mark, citation.title, citation.url or "")
-    return next((name for name in names if name in relevant), citation.mark)
+def expected_name(names: Sequence[str], relevant: Collection[str]) -> str:
+    """That of the names of what is cited which is expected, or else the first."""
+    return next((name for name in names if name in relevant), names[0])
 
 
 def normalised_answer(text: str) -> str:
@@ -92,8 +91,8 @@ def _f1(predicted: Sequence[str], accepted: Sequence[str]) -> float:
     return 2 * shared / (len(predicted) + len(accepted))
 
 
-def recall_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float | None:
-    """The share of what k places could hold of the relevant records that they do hold.
+def recall_at(ranked: Sequence[str], relevant: Collection[str], k: int | None = None) -> float | None:
+    """The share of what k places, or all, could hold of the relevant records that they do hold.
 
     ``hits / min(k, relevant)``, from 0 to 1: a question with more relevant records than places can still reach 1. None
     if nothing is relevant. The ids are ranked, the best first; of one that is there twice, the first place counts.
@@ -101,7 +100,7 @@ def recall_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float
     wanted = frozenset(relevant)
     if not wanted:
         return None
-    return len(wanted.intersection([*dict.fromkeys(ranked)][:k])) / min(k, len(wanted))
+    return len(wanted.intersection([*dict.fromkeys(ranked)][:k])) / min(k or len(wanted), len(wanted))
 
 
 def ndcg_at(ranked: Sequence[str], relevant: Collection[str], k: int) -> float | None:

@@ -110,7 +110,7 @@ def _services(file: Path | None, store: str | None, where: Filter | None) -> Gen
 @app.command()
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(help="Files, folders: text, Markdown, HTML, PDF, DOCX, CSV, JSON and their like.")
+        list[Path], typer.Argument(help="Files, folders: text, Markdown, HTML, PDF, Office, EPUB, e-mails, CSV, JSON.")
     ],
     store: Store = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for these documents.")] = None,
@@ -123,6 +123,7 @@ def ingest(
     from loopwright.retrieval.stores import open_store
     from loopwright.workflows.rag.services import Services
     from loopwright.workflows.rag.sources import ingest as ingest_documents
+    from loopwright.workflows.rag.sources.reading.source import FORMATS
 
     settings = _config(config, store)
     with open_store(settings.rag.store) as knowledge, Services.of(settings, knowledge) as services:
@@ -140,7 +141,7 @@ def ingest(
             f"in {done.seconds:.1f} s"
         )
         if not done.documents and not done.failed:
-            print("nothing to read was found there: text, Markdown, HTML, PDF, DOCX, CSV, JSON and their like are read")
+            print(f"nothing to read was found there: files are read that end in {', '.join(sorted(FORMATS))}")
         print(
             f"{settings.rag.store} now holds {stats.documents} documents, {stats.passages} passages, "
             f"{stats.entities} entities, {stats.vectors} vectors"

@@ -5,7 +5,7 @@ from typing import ClassVar
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from loopwright.config import RetrySection, Section
-from loopwright.retrieval.web.opening import SearchSettings
+from loopwright.retrieval.web import SearchSettings
 from loopwright.workflows.rag.constants import Defaults
 from loopwright.workflows.rag.schemas import Complexity
 from loopwright.workflows.sections import AUTO, WorkflowConfig

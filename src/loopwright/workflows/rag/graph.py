@@ -25,10 +25,16 @@ from loopwright.models import ModelRegistry
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.rag.constants import Defaults, LogMessages
 from loopwright.workflows.rag.nodes import NODES
-from loopwright.workflows.rag.reasons import retry_limit, why_another_hop, why_regenerated, why_transformed
 from loopwright.workflows.rag.routes import route_of_question, wish_after_answer, wish_after_grading
 from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.state import GraphState, QuestionInput
+from loopwright.workflows.rag.state import (
+    GraphState,
+    QuestionInput,
+    retry_limit,
+    why_another_hop,
+    why_regenerated,
+    why_transformed,
+)
 from loopwright.workflows.runtime import compiled
 
 BACKEND = "backend"

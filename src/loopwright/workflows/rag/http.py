@@ -23,7 +23,7 @@ from loopwright.workflows.files.source import document_id
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.sources import IngestReport, UnreadDocument
 from loopwright.workflows.rag.sources import ingest as read_in
-from loopwright.workflows.rag.sources.reading.finding import FORMATS
+from loopwright.workflows.rag.sources.reading.source import FORMATS
 
 router = APIRouter(prefix="/rag", tags=["rag"])
 
@@ -37,7 +37,7 @@ _ingesting = asyncio.Lock()
 @router.post("/ingest", operation_id="ingest_documents", responses=INGESTED)
 async def ingest(
     context: Here,
-    files: Annotated[list[UploadFile], File(description="In md, rst, txt, html, pdf, docx, csv, tsv, json, jsonl.")],
+    files: Annotated[list[UploadFile], File(description=f"Their names end in {', '.join(sorted(FORMATS))}.")],
     tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
 ) -> IngestReport:
     """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""

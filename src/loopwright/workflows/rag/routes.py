@@ -10,9 +10,8 @@ import logging
 from typing import Literal
 
 from loopwright.workflows.rag.constants import Defaults, LogMessages, RouteDecision
-from loopwright.workflows.rag.reasons import retries
 from loopwright.workflows.rag.schemas import AnswerGrade, Route
-from loopwright.workflows.rag.state import GraphState
+from loopwright.workflows.rag.state import GraphState, retries
 
 logger = logging.getLogger("loopwright.rag")
 

@@ -1,10 +1,12 @@
-"""The state that flows through the graph."""
+"""The state that flows through the graph, and what it says: how often its loops went round, and why again."""
 
 # No "from __future__ import annotations" here: with it, Python 3.11 does not see NotRequired.
-from typing import NotRequired, TypedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, NotRequired, TypedDict
 
 from loopwright.engine.ledger import StopReason
 from loopwright.retrieval.records import Evidence, Filter
+from loopwright.workflows.rag.constants import Defaults
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Complexity, Grade, Route, Status
 
 
@@ -67,3 +69,53 @@ class GraphState(QuestionInput):
     """Which loop reached its bound, or None; see `loopwright.engine.ledger.StopReason`."""
     error: NotRequired[str | None]
     """What went wrong last; None again once a later pass succeeds."""
+
+
+def asked_of(state: GraphState) -> str:
+    """The question as it stands alone; what passages and answers are judged by."""
+    return state.get("standalone") or state["question"]
+
+
+def unique(found: Iterable[Evidence]) -> list[Evidence]:
+    """Evidence without what comes again, in the order of its first coming."""
+    return [*{evidence.id: evidence for evidence in found}.values()]
+
+
+def gathered(state: GraphState) -> list[Evidence]:
+    """What an answer is written and graded from: what was found first, by the question's own words, then the rest."""
+    return unique([*(state.get("earlier_documents") or []), *(state.get("documents") or [])])
+
+
+def retries(state: GraphState) -> tuple[int, int]:
+    """Query transformations so far, and how many are allowed."""
+    return state.get("retry_count", 0), retry_limit(state)
+
+
+def retry_limit(state: GraphState | Mapping[str, Any]) -> int:
+    """How many query transformations are allowed."""
+    limit: int | None = state.get("retry_limit", state.get("max_retry_count"))
+    return Defaults.MAX_RETRY_COUNT if limit is None else limit
+
+
+def why_transformed(state: GraphState) -> str:
+    """Why a query transformation is wanted."""
+    if not state.get("documents"):
+        return f"nothing relevant was found for {state.get('query', '')!r}"
+    return _said_of_answer(state, "the answer does not answer the question")
+
+
+def why_regenerated(state: GraphState) -> str:
+    """Why the answer is to be written anew."""
+    grade = state.get("answer_grade")
+    said = " ".join(grade.unsupported) if grade else ""
+    return _said_of_answer(state, "the sources do not support the answer", said)
+
+
+def why_another_hop(state: GraphState) -> str:
+    """What the next hop looks for."""
+    return f"the question leads on to {state.get('next_query')!r}"
+
+
+def _said_of_answer(state: GraphState, otherwise: str, said: str = "") -> str:
+    grade, answer = state.get("answer_grade"), state.get("generation") or Answer(text="")
+    return (grade.reason if grade else "") or f"{otherwise}: {said or answer.text}"

@@ -32,13 +32,13 @@ from loopwright.workflows.api import (
     WorkflowInput,
 )
 from loopwright.workflows.evaluation.questions import Expected
+from loopwright.workflows.evaluation.scores import answer_scores, citation_scores, expected_name, recall_at
 from loopwright.workflows.files.source import file_and_key
 from loopwright.workflows.rag.config import RAGConfig, RAGSection
 from loopwright.workflows.rag.graph import BACKEND, GENERATION, TRANSFORMATION, build_graph
 from loopwright.workflows.rag.nodes import NODES
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Frozen, Status
 from loopwright.workflows.rag.schemas import Citation as Quoted
-from loopwright.workflows.rag.score import names_of, score
 from loopwright.workflows.rag.services import Services
 from loopwright.workflows.rag.state import GraphState, QuestionInput
 
@@ -207,9 +207,32 @@ class RagWorkflow(Workflow[Services]):
         known = {name for each in self.services.store.documents() for name in names_of(each.id)}
         return [name for name in names if name not in known and not name.startswith(("http://", "https://"))]
 
-    def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
-        """How right an outcome is; see the module ``score``."""
-        return score(expected, outcome)
+    def score(self, expected: Expected, outcome: Outcome) -> dict[str, float | None]:
+        """What can be said of an answer from documents, which `names_of` says how to name.
+
+        Returns:
+            ``em``, ``f1`` and ``contains`` of the short answer; of what is cited also ``citation_recall``, None if it
+            abstains; ``gathered_recall``, the share of the documents to cite that any search found; ``abstained``.
+        """
+        if not outcome.details:
+            return {"abstained": 0.0}
+        answer = Answer.model_validate(outcome.details["answer"])
+        scores: dict[str, float | None] = {"abstained": float(outcome.status == "abstained")}
+        if expected.answers is not None:
+            said = " ".join(sentence.text for sentence in answer.sentences)
+            short = "" if answer.abstained else answer.short or said
+            whole = "" if answer.abstained else f"{answer.short}. {said}"
+            scores |= answer_scores(short, expected.answers)
+            scores["contains"] = answer_scores(whole, expected.answers)["contains"]
+        if expected.citations is not None:
+            gold = expected.citations
+            sources = [citation.document_id or citation.evidence_id for citation in answer.citations]
+            cited = [expected_name(names_of(source), gold) for source in sources]
+            found = [expected_name(names_of(document), gold) for document in outcome.details["found"]]
+            scores |= citation_scores(cited, gold)
+            scores["citation_recall"] = None if answer.abstained else recall_at(cited, gold)
+            scores["gathered_recall"] = recall_at(found, gold)
+        return scores
 
     def build(self, services: Services) -> BoundedGraph:
         """Make the graph."""
@@ -344,6 +367,12 @@ def _without_folders(value: Any) -> Any:
 def _file_name(identity: str) -> str:
     file = file_and_key(identity)[0]
     return PurePath(file).name + identity[len(file) :] if PurePath(file).is_absolute() else identity
+
+
+def names_of(document: str) -> tuple[str, ...]:
+    """What a document may be called: its id, its own id in a file of many, the file, and the file's name."""
+    path, key = file_and_key(document)
+    return document, key, path, PurePath(path).name
 
 
 def ask(question: str, **options: Unpack[AskOptions]) -> RagResult:

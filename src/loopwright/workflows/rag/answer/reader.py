@@ -370,10 +370,7 @@ def _quote(words: Mapping[str, Asked], passage: Evidence) -> _Quote:
     every = (not is_one and units_of(text, passage.heading)) or (Unit(0, len(text)),)
     # A heading is shown with the quote anyway; as its first line it would hide what is quoted.
     said = {unit: plain_text(text[unit.start : unit.end]) for unit in every}
-    # Nor is the entry of a contents, which stands again over its section.
-    again = {fold(said[unit]) for unit in every if unit.leads}
-    kept = (unit for unit in every if unit.leads or fold(said[unit]) not in again)
-    units = [unit for unit in kept if _TELLS.search(said[unit]) or fold(said[unit]) not in headings] or every
+    units = [unit for unit in every if _TELLS.search(said[unit]) or fold(said[unit]) not in headings] or every
     # What answers a question, or stands under headings, says it of what that asks or they name.
     before, trail = list[str](), dict[int, str]()
     for unit in units:

@@ -17,10 +17,9 @@ from loopwright.workflows.rag.answer.citations import cite, marked
 from loopwright.workflows.rag.answer.reader import ANSWERED, extract_answer
 from loopwright.workflows.rag.answer.verdict import grade_answer, relevance
 from loopwright.workflows.rag.nodes.searching import listed, numbered
-from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Sentence, Status
 from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.state import GraphState
+from loopwright.workflows.rag.state import GraphState, asked_of, gathered
 
 logger = logging.getLogger("loopwright.rag")
 
@@ -39,7 +38,7 @@ async def answer_generation(state: GraphState, services: Services) -> dict[str, 
     attempt ``generation`` and ``answer_grade``; writes ``generation``; its citations are verified to stand in their
     sources.
     """
-    evidence = evidence_for(state)
+    evidence = gathered(state)
     grade: AnswerGrade | None = state.get("answer_grade")
     unsupported = grade.unsupported if grade and not grade.supported else ()
     chat = services.chat(NODE)
@@ -99,11 +98,6 @@ async def _with_short_answer(chat: BaseChatModel, state: GraphState, answer: Ans
     return answer.model_copy(update={"short": first.text, "sentences": (said, *answer.sentences), "text": text})
 
 
-def evidence_for(state: GraphState) -> list[Evidence]:
-    """What an answer is written and graded from: what was found first, by the question's own words, then the rest."""
-    return unique([*(state.get("earlier_documents") or []), *(state.get("documents") or [])])
-
-
 async def _written(
     chat: BaseChatModel,
     state: GraphState,
@@ -143,7 +137,7 @@ async def generation_grading(state: GraphState, services: Services) -> dict[str,
     Reads ``standalone``, ``generation``, ``documents`` and ``earlier_documents``; writes ``answer_grade``, and
     ``status`` as it would be if the run ended here.
     """
-    question, evidence = asked_of(state), evidence_for(state)
+    question, evidence = asked_of(state), gathered(state)
     answer = state.get("generation") or Answer(text="", abstained=True)
     if services.chat("generation_grading") and not answer.abstained:
         grade = await _grade_by_model(question, answer, evidence, services)

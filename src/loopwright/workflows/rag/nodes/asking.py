@@ -15,10 +15,9 @@ from loopwright.workflows.rag.question.routing import direct_answer as answer_di
 from loopwright.workflows.rag.question.routing import route_of, web_query
 from loopwright.workflows.rag.question.standalone import standalone_question
 from loopwright.workflows.rag.question.words import complexity_of
-from loopwright.workflows.rag.reasons import asked_of, retries, unique, why_transformed
 from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
 from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.state import GraphState
+from loopwright.workflows.rag.state import GraphState, asked_of, gathered, retries, why_transformed
 
 logger = logging.getLogger("loopwright.rag")
 
@@ -113,14 +112,13 @@ async def query_transformation(state: GraphState, services: Services | None = No
         found = await asyncio.to_thread(_widened, state, question, tried, services)
         step, query = found or ("none", tried[-1])
     logger.info("asked in other words (%s): %r", step, query)
-    earlier = [*(state.get("earlier_documents") or []), *(state.get("documents") or [])]
     return {
         "query": query,
         "queries": [*tried, query],
         "failures": failures,
         "retry_count": spent + 1,
         "documents": [],
-        "earlier_documents": unique(earlier),
+        "earlier_documents": gathered(state),
         "next_query": None,
         "error": None,
         "web_note": None,

@@ -14,10 +14,9 @@ from loopwright.retrieval.web import quote_untrusted
 from loopwright.workflows.rag.answer.verdict import grade_passage, relevance, relevance_from_logit
 from loopwright.workflows.rag.nodes.searching import listed, numbered, place_of
 from loopwright.workflows.rag.question.forms import lexicon_of
-from loopwright.workflows.rag.reasons import asked_of, unique
 from loopwright.workflows.rag.schemas import Complexity, Grade
 from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.state import GraphState
+from loopwright.workflows.rag.state import GraphState, asked_of, unique
 
 logger = logging.getLogger("loopwright.rag")
 

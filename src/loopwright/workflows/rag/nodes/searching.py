@@ -8,10 +8,9 @@ from typing import Any
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.web import quote_untrusted, untrusted_line
 from loopwright.workflows.rag.question.words import unique
-from loopwright.workflows.rag.reasons import asked_of
 from loopwright.workflows.rag.schemas import Citation, Complexity
 from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.state import GraphState
+from loopwright.workflows.rag.state import GraphState, asked_of
 
 logger = logging.getLogger("loopwright.rag")
 

@@ -122,7 +122,9 @@ def contribution_of(document: ReadDocument, tags: Sequence[str], size: int) -> C
         document=replace(document, tags=tuple(dict.fromkeys((*document.tags, *tags)))),
         passages=passages,
         entities={
-            passage.id: tuple(each.entity for each in find_mentions(passage.text, title=passage.title, known=known))
+            passage.id: tuple(
+                entity_key(each.name) for each in find_mentions(passage.text, title=passage.title, known=known)
+            )
             for passage in passages
         },
     )

@@ -8,6 +8,7 @@ from math import ceil
 
 from loopwright.errors import ConfigError
 from loopwright.retrieval.records import Passage
+from loopwright.retrieval.text import IDEOGRAPHS, UNSPACED
 from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.answer.units import cells_of, has_cells, header_of
 from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section, shared_headings
@@ -15,18 +16,14 @@ from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Sectio
 Span = tuple[int, int]
 """Where something begins and ends in a text, in characters."""
 
-_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_SYLLABIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_HAN_CHARACTERS = re.compile(f"[{_HAN}]")
-_SYLLABIC_CHARACTERS = re.compile(f"[{_SYLLABIC}]")
 # With the punctuation that is set without spaces: it is no word.
-_UNSPACED = re.compile(f"[{_HAN}{_SYLLABIC}\u3000-\u303f\uff00-\uff65]+")
+_UNSPACED = re.compile(f"(?:{UNSPACED.pattern}|[\u3000-\u303f\uff00-\uff65])+")
 # Usual lengths of words in characters: Chinese 2, Thai 4. In spaced scripts 12 with the space are far above the mean.
 _HAN_PER_WORD, _SYLLABIC_PER_WORD, _MOST_PER_WORD = 2, 4, 12
+_COMBINING = "".join(filter(lambda sign: unicodedata.category(sign)[0] == "M", map(chr, range(0x300, 0x3100))))
 
 _PARAGRAPH_GAP = re.compile(r"\n[^\S\n]*+\n\s*+")
 _LINE_END = re.compile(r"\n+")
-_TOKEN = re.compile(r"\S+")
 
 
 def words_in(text: str) -> int:
@@ -38,43 +35,34 @@ def words_in(text: str) -> int:
     least = ceil(len(text) / _MOST_PER_WORD) if text.strip() else 0
     if text.isascii():
         return max(least, len(text.split()))
-    han = len(_HAN_CHARACTERS.findall(text))
-    syllabic = len(_SYLLABIC_CHARACTERS.findall(text))
+    han = len(IDEOGRAPHS.findall(text))
+    syllabic = len(UNSPACED.findall(text)) - han
     spaced = len(_UNSPACED.sub(" ", text).split()) if han or syllabic else len(text.split())
     return max(least, spaced + ceil(han / _HAN_PER_WORD) + ceil(syllabic / _SYLLABIC_PER_WORD))
 
 
-def pieces(text: str, start: int, end: int, size: int) -> Iterator[Span]:
-    """What lies between two places in pieces of at most ``size`` words, cut between words where there are spaces."""
-    begun = last = start
-    length = 0
-    for token in _TOKEN.finditer(text, start, end):
-        words = words_in(token[0])
-        if length and length + words > size:
-            yield begun, last
-            begun, length = token.start(), 0
-        if words > size:
-            *whole, (begun, last) = _cuts(text, token.start(), token.end(), size)
-            yield from whole
-            length = words_in(text[begun:last])
-        else:
-            begun = begun if length else token.start()
-            last = token.end()
-            length += words
-    if length:
-        yield begun, last
+def _grouped(text: str, spans: Iterable[Span], size: int, least: float = 1) -> Iterator[Span]:
+    """Neighbours put together to at most ``size`` words, more only where there would be fewer than ``least``."""
+    group, length = list[Span](), 0
+    for start, end in spans:
+        words = words_in(text[start:end])
+        if length >= least and length + words > size:
+            yield group[0][0], group[-1][1]
+            group, length = [], 0
+        group.append((start, end))
+        length += words
+    if group:
+        yield group[0][0], group[-1][1]
 
 
-def _cuts(text: str, start: int, end: int, size: int) -> Iterator[Span]:
-    """A run without spaces in pieces of at most ``size`` words, never between a letter and its marks."""
-    step = size * _HAN_PER_WORD
-    while end - start > step:
-        cut = start + step
-        while cut > start + 1 and unicodedata.category(text[cut]).startswith("M"):
-            cut -= 1
-        yield start, cut
-        start = cut
-    yield start, end
+def _pieces(text: str, start: int, end: int, size: int) -> Iterator[Span]:
+    """What lies between two places in pieces of at most ``size`` words, cut between words where there are spaces.
+
+    A run without spaces is cut anywhere, but not between a letter and its marks, unless it has nothing but marks.
+    """
+    part = rf"\S{{1,{size * _HAN_PER_WORD}}}"
+    token = re.compile(f"{part}(?![{_COMBINING}])|{part}")
+    return _grouped(text, (found.span() for found in token.finditer(text, start, end)), size)
 
 
 def _between(text: str, start: int, end: int, gap: re.Pattern[str]) -> Iterator[Span]:
@@ -153,21 +141,10 @@ def _header(text: str, paragraphs: Sequence[Span], start: int) -> list[str]:
 
 def _packed(text: str, section: Section, size: int) -> list[Span]:
     """The section's units packed into passages, in order."""
-    packed: list[Span] = []
-    begun: int | None = None
-    length = last = 0
-    for start, end in _units(text, section, size):
-        words = words_in(text[start:end])
-        # A short beginning, such as a heading, would say too little on its own.
-        if begun is not None and length * _REST >= size and length + words > size:
-            packed.append((begun, last))
-            begun, length = None, 0
-        begun, last = start if begun is None else begun, end
-        length += words
-    if begun is not None and packed and length * _REST < size:
-        packed[-1] = (packed[-1][0], last)
-    elif begun is not None:
-        packed.append((begun, last))
+    # A short beginning, such as a heading, and a short rest would say too little on their own.
+    packed = [*_grouped(text, _units(text, section, size), size, size / _REST)]
+    if len(packed) > 1 and words_in(text[slice(*packed[-1])]) * _REST < size:
+        packed[-2:] = [(packed[-2][0], packed[-1][1])]
     return packed
 
 
@@ -197,4 +174,4 @@ def _units(text: str, section: Section, size: int) -> Iterator[Span]:
             if words_in(text[slice(*line)]) <= size:
                 yield line
             else:
-                yield from pieces(text, *line, size)
+                yield from _pieces(text, *line, size)

@@ -31,13 +31,10 @@ def read(source: Source) -> Iterator[ReadDocument]:
     """Read an HTML page: headings and text in order, without scripts, styles, menus, hidden elements and comments."""
     data = source.data(source.limits.html_bytes)
     markup = _markup(source, data)
-    try:
+    with source.parsing("is no readable HTML"):
         soup = tree_of(markup)
         title = soup.title.get_text() if soup.title else ""
         text, sections, heading = Page().read(soup)
-    except Exception as error:
-        # The parser is not ours, and what it raises on damaged pages is nowhere listed.
-        raise source.error(f"is no readable HTML: {type(error).__name__}: {error}") from error
     yield source.document(text, sections, title=title.strip() or heading, raw=data)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from loopwright.errors import DocumentError
 from loopwright.workflows.files import text_of
 from loopwright.workflows.rag.sources.reading.html_file import Page, tree_of
-from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section
+from loopwright.workflows.rag.sources.reading.layout import ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _HEADERS = ("From", "To", "Cc", "Date")
@@ -33,7 +33,7 @@ def read_mailbox(source: Source) -> Iterator[ReadDocument]:
 
 
 def _document(source: Source, raw: bytes, key: str = "") -> ReadDocument:
-    try:
+    with source.parsing("is a damaged e-mail", key):
         message: Any = message_from_bytes(raw, policy=policy.default)
         lines = [f"{name}: {value}" for name in _HEADERS if (value := " ".join(str(message.get(name, "")).split()))]
         subject, date = " ".join(str(message.get("Subject", "")).split()), message.get("Date")
@@ -50,14 +50,10 @@ def _document(source: Source, raw: bytes, key: str = "") -> ReadDocument:
             subject = subject or subject_of_page
         files = [part.get_filename() or part.get_content_type() for part in message.iter_attachments()]
         lines += [f"Attachments: {', '.join(files)}"] if files else []
-    except Exception as error:
-        # What the parsers raise on damaged headers and unknown encodings is nowhere listed.
-        raise source.error(f"is a damaged e-mail: {type(error).__name__}: {error}", key=key) from error
     if not (lines or subject or key):
         raise source.error("is no e-mail: it has no headers; check what kind of file it is", key=key)
     if files:
         source.ignored(source.error(f"its attachments are not read: {', '.join(files)}; save them as files", key=key))
     text = "\n\n".join(filter(None, [subject, "\n".join(lines), said.replace("\r\n", "\n").strip()]))
-    whole = Section(headings=(subject,) if subject else (), start=0, end=len(text))
-    date = getattr(date, "datetime", None)
-    return source.document(text, (whole,), title=subject, raw=raw, key=key, date=source.date(date))
+    date, headings = source.date(getattr(date, "datetime", None)), (subject,) if subject else ()
+    return source.document(text, headings=headings, title=subject, raw=raw, key=key, date=date)

@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from loopwright.config import shipped
 from loopwright.workflows.files import text_of
 from loopwright.workflows.files.rst import as_markdown
-from loopwright.workflows.rag.sources.reading.layout import Mark, ReadDocument, Section, below, sections, title_of
-from loopwright.workflows.rag.sources.reading.records import as_text, as_texts, unusable_date
+from loopwright.workflows.rag.sources.reading.layout import Mark, ReadDocument, below, sections, title_of
+from loopwright.workflows.rag.sources.reading.records import as_text, as_texts
 from loopwright.workflows.rag.sources.reading.source import Source
 
 # Bounded, because YAML is slow to parse.
@@ -42,11 +42,8 @@ def read(source: Source) -> Iterator[ReadDocument]:
         return re.sub(r"\S", " ", match[0]) if hidden else match[0]
 
     body = _UNSEEN.sub(shown, body)
-    date = source.date(fields.get("date"))
-    if fields.get("date") and not date:
-        source.ignored(source.error(unusable_date(fields["date"])))
     tags, title = as_texts(fields.get("tags")), as_text(fields.get("title"))
-    yield _document(source, body, data, title=title, date=date, tags=tags)
+    yield _document(source, body, data, title=title, date=source.told_date(fields.get("date")), tags=tags)
 
 
 def read_markup(source: Source) -> Iterator[ReadDocument]:
@@ -81,9 +78,7 @@ def read_text(source: Source) -> Iterator[ReadDocument]:
     data = source.data(source.limits.text_bytes)
     text = text_of(source, data)
     first = next(filter(None, map(str.strip, text.split("\n", 20)[:20])), "")
-    headings = (first,) if 0 < len(first) <= _MOST_HEADING else ()
-    whole = Section(headings=headings, start=0, end=len(text))
-    yield source.document(text, (whole,), title="", raw=data)
+    yield source.document(text, raw=data, headings=(first,) if 0 < len(first) <= _MOST_HEADING else ())
 
 
 def _words(line: str) -> str:

@@ -13,7 +13,6 @@ from bs4 import BeautifulSoup
 from lxml.etree import QName, XMLParser, XMLSyntaxError, fromstring, strip_tags, tostring
 
 from loopwright.config import shipped
-from loopwright.errors import DocumentError
 from loopwright.workflows.files.source import MEGABYTE
 from loopwright.workflows.rag.sources.reading.formulas import linear
 from loopwright.workflows.rag.sources.reading.html_file import Page, tree_of
@@ -44,17 +43,11 @@ def read(source: Source) -> Iterator[ReadDocument]:
         )
     if not data.startswith(b"PK"):
         raise source.error(f"is no {kind}, whatever its name; check what kind of file it is")
-    try:
-        with opened(source, data) as archive:
-            readers = {"DOCX": _document, "PPTX": _slides, "EPUB": _book}
-            about, trees = readers.get(kind, _open_document)(source, archive)
+    with source.parsing(f"is a damaged {kind}"), opened(source, data) as archive:
+        readers = {"DOCX": _document, "PPTX": _slides, "EPUB": _book}
+        about, trees = readers.get(kind, _open_document)(source, archive)
         text, sections, heading = Page().read(*trees)
         title, date, tags = _properties(source, about)
-    except DocumentError:
-        raise
-    except Exception as error:
-        # What zipfile and lxml raise on damaged files is nowhere listed.
-        raise source.error(f"is a damaged {kind}: {type(error).__name__}: {error}") from error
     yield source.document(text, sections, title=title or heading, raw=data, date=date, tags=tags)
 
 

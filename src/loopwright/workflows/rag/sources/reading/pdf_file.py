@@ -14,7 +14,6 @@ from typing import Any
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw
 
-from loopwright.errors import DocumentError
 from loopwright.retrieval.english import english_words
 from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
@@ -32,6 +31,8 @@ _LARGER, _MUCH = 1.08, 0.25
 _HYPHENS = "\x02\ufffe"  # how PDFium gives one that parts a word at the end of a line
 _LEFTWARDS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")  # Hebrew, Arabic
 _NO_CELL = re.compile(rf"^:|{_LEFTWARDS.pattern}")  # behind the name of a value, and where the line runs the other way
+_POWER = re.compile(r"[\d\u2212]")  # a hyphen may be small and high
+_FRACTION = re.compile(r"(?<=\d)\^(?=\d{1,2}[/\u2044]\d{1,2}\b)")  # what is raised is its upper part
 _NONE = "\0"  # and a sign whose font does not say which it is
 _Line = tuple[str, int]
 """The text of a line, and how high its letters are in half points, 0 where they are turned."""
@@ -57,18 +58,17 @@ def read(source: Source) -> Iterator[ReadDocument]:
     # Readers allow for some bytes before the header.
     if b"%PDF-" not in data[:1024]:
         raise source.error("is no PDF, whatever its name; check what kind of file it is")
-    try:
-        with _ONE_AT_A_TIME, PdfDocument(data) as pdf:
+    with source.parsing("is a damaged PDF"), _ONE_AT_A_TIME:
+        try:
+            pdf = PdfDocument(data)
+        except PdfiumError as error:
+            if error.err_code == raw.FPDF_ERR_PASSWORD:
+                raise source.error("is encrypted; save a copy without a password") from error
+            raise
+        with pdf:
             pdf.init_forms()
             text, sections, heading = _layout(source, pdf).finish()
             about = pdf.get_metadata_dict()
-    except DocumentError:
-        raise
-    except Exception as error:
-        if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD:
-            raise source.error("is encrypted; save a copy without a password") from error
-        # What else damaged files lead to is nowhere listed.
-        raise source.error(f"is a damaged PDF: {type(error).__name__}: {error}") from error
     if not text:
         raise source.error("has no text: scanned pages need OCR, and damaged ones another copy")
     title = about["Title"] if about["Title"] not in ("untitled", "(anonymous)") else ""  # reportlab's for no name
@@ -135,7 +135,8 @@ def _letters(page: PdfPage) -> Iterator[tuple[str, str, raw.FS_RECTF, float]]:
 def _lines(page: PdfPage) -> Iterator[_Line]:
     """The lines of a page, in the order of its text, each whole, however many pieces it was written in."""
     lines: list[list[_Word]] = []
-    foot, top, begin, end = 0.0, 0.0, 0.0, 0.0  # how low and high the line is, and where its last letter stands
+    foot, top = 0.0, 0.0  # how low and high the line is
+    begin, end, low, before = 0.0, 0.0, 0.0, 0.0  # where its last letter stands, and how high that is
     for gap, letter, box, size in _letters(page):
         overlap, height = min(top, box.top) - max(foot, box.bottom), box.top - box.bottom
         word = lines[-1][-1] if lines else None
@@ -154,6 +155,9 @@ def _lines(page: PdfPage) -> Iterator[_Line]:
         elif (box.left, box.right) == (begin, end) and _LEFTWARDS.match(letter):
             word.text = word.text[:-1] + letter + word.text[-1]  # PDFium gives both letters of one sign turned round
         else:
+            # A power, or the mark of a note, is no digit of the number before it.
+            raised = size and height < before * 0.9 and box.bottom - low > before * 0.25
+            letter = "^" * bool(raised and _POWER.match(letter) and word.text[-1].isdigit()) + letter
             is_before = box.left > end - size * 0.1 and _LEFTWARDS.match(word.text) and _LEFTWARDS.match(letter)
             word.text = letter + word.text if is_before else word.text + letter
             word.left, word.right = min(word.left, box.left), max(word.right, box.right)
@@ -161,7 +165,7 @@ def _lines(page: PdfPage) -> Iterator[_Line]:
             foot, top = min(foot, box.bottom), max(top, box.top)
         elif height > top - foot:
             foot, top = box.bottom, box.top
-        begin, end = box.left, box.right
+        begin, end, low, before = box.left, box.right, box.bottom, height
     columns, rows = list[_Word](), 0  # where the cells of the table begin, and how many rows it has so far
     for words in lines:
         text, row = _row(words, columns)
@@ -174,7 +178,7 @@ def _lines(page: PdfPage) -> Iterator[_Line]:
             lengths[word.size] += len(word.text)
         # Letters beyond the first 65,536 come in halves.
         yield (
-            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+            _FRACTION.sub(" ", text).encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
             round(2 * max(lengths, key=lengths.__getitem__)),
         )
 

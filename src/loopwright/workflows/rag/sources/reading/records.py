@@ -3,13 +3,12 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from typing import Any, cast
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.files import csv_rows, json_lines, json_of, text_of
 from loopwright.workflows.files.source import document_id
-from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section
+from loopwright.workflows.rag.sources.reading.layout import ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
 _TRIPLE = ("subject", "relation", "object")
@@ -45,15 +44,6 @@ def as_texts(value: object, separators: str = ",") -> tuple[str, ...]:
         value = re.split(f"[{separators}]", value)
     values = cast(list[Any], value) if isinstance(value, list) else [value]
     return tuple(text for inner in values if (text := as_text(inner)))
-
-
-def unusable_date(value: object) -> str:
-    """What is told of a date that is none; a value may be endless, so that only its beginning or kind is shown."""
-    if isinstance(value, str):
-        shown = repr(value[:_SHOWN]) + ("..." if len(value) > _SHOWN else "")
-    else:
-        shown = str(value) if isinstance(value, float | date) else f"(a {type(value).__name__})"
-    return f"its date {shown} is not ISO 8601, or too far away; the file's own counts instead"
 
 
 def _documents(source: Source, values: Iterable[tuple[object, object]], rows: bool = False) -> Iterator[ReadDocument]:
@@ -104,18 +94,16 @@ def _document(source: Source, number: str, value: object, rows: bool) -> ReadDoc
         short = {name for name, inner in kept.items() if len("\n".join(_lines(inner))) <= _SHOWN}
         rest = {name: inner for name, inner in fields.items() if name not in _OF_TEXT and (rows or name in short)}
         text = "\n\n".join(filter(None, [text, "\n".join(_lines(rest))]))
-    date = source.date(fields.get("date"))
-    # Without a text field the date stands in the lines, whatever its form, so nothing is lost.
-    if "text" in fields and fields.get("date") and not date:
-        source.ignored(source.error(unusable_date(fields["date"]), key=key))
+    given = fields.get("date")
     return source.document(
         text,
-        (Section(headings=headings, start=0, end=len(text)),),
+        headings=headings,
         title=title or as_text(fields.get("id")),
         # The same value always gives the same bytes, whatever the order of its fields.
         raw=json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii"),
         key=key,
-        date=date,
+        # Without a text field the date stands in the lines, whatever its form, so nothing is lost.
+        date=source.told_date(given, key) if "text" in fields else source.date(given),
         tags=as_texts(fields.get("tags"), ",;"),
         names=names,
     )
