@@ -85,7 +85,7 @@ def seconds_by_hand(folder: Path, target: Path) -> float:
 
 def seconds_of_batch(folder: Path, target: Path) -> float:
     """Wall time of a batch, with its journal."""
-    done = run_batch(folder, target / f"{time.monotonic_ns()}.csv", workers=WORKERS).progress
+    done = run_batch(folder, target / f"{time.monotonic_ns()}.csv", workers=WORKERS)
     if done.failed:
         raise RuntimeError("an image failed")
     return done.seconds - done.starting

@@ -19,7 +19,7 @@ _PEAK_BYTES = 1_200_000_000
 
 def _load(first: int, count: int) -> dict[str, Any]:
     """Load files by number; what a child did not survive is among ``wrong``, and another one goes on behind it."""
-    total: dict[str, Any] = {"loaded": 0, "refused": 0, "wrong": [], "peak_bytes": 0, "slowest_s": 0.0}
+    total: dict[str, Any] = {"loaded": 0, "refused": 0, "wrong": [], "peak_bytes": 0}
     end = first + count
     while first < end:
         child = subprocess.run(
@@ -32,8 +32,7 @@ def _load(first: int, count: int) -> dict[str, Any]:
             part = json.loads(lines[-1])
             for key in ("loaded", "refused", "wrong"):
                 total[key] += part[key]
-            for key in ("peak_bytes", "slowest_s"):
-                total[key] = max(total[key], part[key])
+            total["peak_bytes"] = max(total["peak_bytes"], part["peak_bytes"])
             break
         assert lines, f"the child did not begin: {child.stderr[-2000:]}"
         total["wrong"].append(f"{lines[-1]}: the process ended with {child.returncode}")

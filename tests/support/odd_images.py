@@ -13,6 +13,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import tifffile
 from batch_images import png
 from PIL import Image, ImageCms
 
@@ -96,29 +97,11 @@ def interlaced_png() -> bytes:
     return png(WIDTH, HEIGHT, zlib.compress(rows), interlaced=True)
 
 
-def tiff(values: np.ndarray, *, photometric: int, bits: int, extra: int | None = None, more: tuple[int, int] | None = None,
-         signed: bool = False, channels: int = 1) -> bytes:  # fmt: skip
-    """A little-endian TIFF file of one uncompressed strip, for what Pillow does not write."""
-    tags: dict[int, int | list[int]] = {
-        256: WIDTH, 257: HEIGHT, 258: [bits] * channels, 259: 1, 262: photometric, 273: 0, 277: channels,
-        278: HEIGHT, 279: values.nbytes, 339: [2 if signed else 1] * channels,
-    }  # fmt: skip
-    if extra is not None:
-        tags[338] = extra
-    if more is not None:
-        tags[more[0]] = more[1]
-    end = 8 + 2 + 12 * len(tags) + 4
-    lists = b"".join(struct.pack(f"<{len(v)}H", *v) for v in tags.values() if isinstance(v, list) and len(v) > 2)
-    tags[273] = end + len(lists)
-    directory, used = b"", end
-    for tag, value in sorted(tags.items()):
-        if isinstance(value, list) and len(value) > 2:
-            directory += struct.pack("<HHII", tag, 3, len(value), used)
-            used += 2 * len(value)
-        else:
-            directory += struct.pack("<HHII", tag, 4, 1, value if isinstance(value, int) else value[0])
-    start = b"II*\0" + struct.pack("<I", 8) + struct.pack("<H", len(tags))
-    return start + directory + struct.pack("<I", 0) + lists + values.tobytes()
+def tiff(values: np.ndarray, **options: Any) -> bytes:
+    """A TIFF file of what Pillow does not write."""
+    buffer = io.BytesIO()
+    tifffile.imwrite(buffer, values, metadata=None, **options)
+    return buffer.getvalue()
 
 
 def packed_12_bits() -> bytes:
@@ -126,7 +109,11 @@ def packed_12_bits() -> bytes:
     values = (slope().astype(np.uint32) * 4095 // 255).reshape(-1, 2)
     first, second = values[:, 0], values[:, 1]
     packed = np.stack([first >> 4, (first & 15) << 4 | second >> 8, second & 255], axis=1).astype(np.uint8)
-    return tiff(packed, photometric=1, bits=12)
+    buffer = io.BytesIO(tiff(packed.reshape(HEIGHT, -1)))
+    with tifffile.TiffFile(buffer, mode="r+") as file:
+        for tag, value in (("ImageWidth", WIDTH), ("BitsPerSample", 12)):
+            file.pages[0].tags[tag].overwrite(value)
+    return buffer.getvalue()
 
 
 def deep(ending: str, image: np.ndarray) -> Callable[[Path], object]:
@@ -256,6 +243,7 @@ def _linked_picture(path: Path) -> None:
 
 _HALF = np.full((HEIGHT, WIDTH), 128, np.uint8)
 _PREMULTIPLIED = np.dstack([np.rint(rgb() * (128 / 255)).astype(np.uint8), _HALF])
+_ASSOCIATED = {"photometric": "rgb", "extrasamples": ["assocalpha"]}
 
 ODD = [
     *_many("empty file", {"empty.png": holding(b"")}, error="is empty"),
@@ -271,8 +259,8 @@ ODD = [
     *_many("HEIC, JPEG XL", {"heic.jpg": holding(bytes(3) + b"\x18ftypheic" + bytes(400)),
                              "jxl.jpg": holding(b"\xff\x0a" + bytes(400))}, error="which Pillow does not read"),
     *_many("camera raw file", {"raf.jpg": holding(b"FUJIFILMCCD-RAW" + bytes(400)),
-                               "dng.tif": holding(lambda: tiff(slope(), photometric=1, bits=8, more=(50706, 1025))),
-                               "preview.tif": holding(lambda: tiff(slope(), photometric=1, bits=8, more=(254, 1)))},
+                               "dng.tif": holding(lambda: tiff(slope(), extratags=[(50706, 1, 4, (1, 4, 0, 0))])),
+                               "preview.tif": holding(lambda: tiff(slope(), subfiletype=1))},
            error="camera's raw file"),
     *_many("video", {"film.jpg": holding(bytes(3) + b"\x18ftypisom" + bytes(400)),
                      "film.webp": holding(b"RIFF" + bytes(4) + b"AVI LIST" + bytes(400))}, error="video"),
@@ -292,7 +280,7 @@ ODD = [
            error="120,000,000 pixels|too many pixels"),
     *_many("32-bit, signed or floating-point pixels",
            {"integers.tif": saved(lambda: Image.fromarray(slope().astype(np.int32) * 1000), "TIFF"),
-            "signed.tif": holding(lambda: tiff(slope().astype(np.int16), photometric=1, bits=16, signed=True)),
+            "signed.tif": holding(lambda: tiff(slope().astype(np.int16))),
             "float.tif": saved(lambda: Image.fromarray(slope().astype(np.float32)), "TIFF"),
             "nan.tif": saved(lambda: Image.fromarray(np.where(slope() > 9, slope(), np.nan).astype(np.float32)), "TIFF")},
            error="no known range"),
@@ -327,15 +315,14 @@ ODD = [
            note="3 frames or pages; only the first", tolerance=9),
     *_many("16-bit grey", {"grey16.png": deep(".png", slope()), "grey16.tif": deep(".tif", slope()),
                            "grey16 inverted.tif": holding(
-                               lambda: tiff((255 - slope()).astype(np.uint16) * 257, photometric=0, bits=16)),
+                               lambda: tiff((255 - slope()).astype(np.uint16) * 257, photometric="miniswhite")),
                            "grey12.tif": holding(packed_12_bits)}, note="grey with up to 16 bits",
            expected=lambda: np.dstack([slope()] * 3)),
     *_many("16-bit colour", {"rgb16.png": deep(".png", rgb()), "rgb16.tif": deep(".tif", rgb())},
            note="16 bits a channel", tolerance=0),
     *_many("16-bit colour with alpha", {"rgba16.png": deep(".png", np.dstack([rgb(), _HALF])),
                                         "premultiplied16.tif": holding(lambda: tiff(
-                                            _PREMULTIPLIED.astype(np.uint16) * 257, photometric=2, bits=16, extra=1,
-                                            channels=4))},
+                                            _PREMULTIPLIED.astype(np.uint16) * 257, **_ASSOCIATED))},
            note="laid on white", expected=lambda: on_white(_HALF)),
     *_many("1 bit, grey", {"1bit.png": saved(lambda: picture().convert("1"), "PNG"),
                            "1bit.tif": saved(lambda: picture().convert("1"), "TIFF", compression="group4")},
@@ -357,7 +344,7 @@ ODD = [
             "alpha.tif": saved(alpha_slope, "TIFF")}, note="transparent in parts, laid on white",
            expected=lambda: on_white(slope())),
     *_many("alpha, straight or premultiplied",
-           {"premultiplied.tif": holding(lambda: tiff(_PREMULTIPLIED, photometric=2, bits=8, extra=1, channels=4))},
+           {"premultiplied.tif": holding(lambda: tiff(_PREMULTIPLIED, **_ASSOCIATED))},
            note="transparent in parts, laid on white", expected=lambda: on_white(_HALF), tolerance=2),
     *_many("opaque alpha", {"opaque.png": saved(lambda: picture().convert("RGBA"), "PNG")}, tolerance=0),
     *_many("transparent everywhere",

@@ -1,6 +1,7 @@
 """Answers by rules, from evidence that is written here by hand: which words lead to which answer."""
 
 import pytest
+from findings import evidence
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,28 +13,6 @@ from loopwright.workflows.iqa.measuring.severity import BLIND
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 
 FULL = "Full-Reference"
-
-
-def evidence(*found, score=3.2, scope="Global", **fields):
-    """What an executor would hand over that looked for everything."""
-    findings = [
-        DistortionFinding(
-            type=name, severity=severity, confidence=0.9, explanation=f"{name} is {severity}.", measured={"value": 2.5}
-        )
-        for name, severity in found
-    ]
-    log = ToolLog(tool="MDSI", region=scope, raw=0.35, score=score)
-    return ExecutorOutput(
-        **{
-            "distortion_set": {scope: [item.type for item in findings]},
-            "distortion_analysis": {scope: findings},
-            "selected_tools": ["MDSI", "GMSD"],
-            "quality_scores": {} if score is None else {"MDSI": score, "GMSD": 3.0},
-            "tool_logs": [] if score is None else [log, ToolLog(tool="GMSD", region=scope, raw=0.05, score=3.0)],
-            "primary_tool": "MDSI",
-            **fields,
-        }
-    )
 
 
 def asked(query, what, mode="explanation", **fields):

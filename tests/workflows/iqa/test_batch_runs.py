@@ -34,7 +34,7 @@ def expected(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dic
     """The rows that one worker makes."""
     out = tmp_path_factory.mktemp("one") / "r.jsonl"
     result = run_batch(photos, out, workers=1)
-    assert (result.progress.assessed, result.progress.failed, result.out) == (GOOD, 0, out)
+    assert (result.assessed, result.failed, result.interrupted) == (GOOD, 0, False)
     return rows_of(out)
 
 
@@ -62,12 +62,12 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     folder, bad = mixed
     out = tmp_path / "r.jsonl"
     result = run_batch(folder, out, report=tmp_path / "report.html", worst=3)
-    assert (result.progress.total, result.progress.failed) == (4 + len(bad), len(bad))
+    assert (result.total, result.failed) == (4 + len(bad), len(bad))
     errors = {row["path"]: row["error"] for row in rows_of(out)}
     for name, word in bad.items():
         assert word in errors[name] and f"'{name}'" in errors[name] and str(folder) not in errors[name]
     assert sum(error is None for error in errors.values()) == 4
-    assert dict(result.progress.failures).keys() == bad.keys()
+    assert dict(result.failures).keys() == bad.keys()
     page = (tmp_path / "report.html").read_text()
     assert page.count('alt="Image"') == 3 and "the worst 3 of 9" in page
     assert f"{len(bad)} with an error" in page and 'data-rank="4"' not in page
@@ -75,7 +75,7 @@ def test_bad_files_are_rows_with_errors_and_are_retried(mixed, tmp_path):
     # Resumed: what failed runs again, and what is mended now is finished; the rest is left alone.
     (folder / "empty.png").write_bytes((folder / "0" / "000.png").read_bytes())
     result = run_batch(folder, out, resume=True)
-    assert (result.progress.assessed, result.progress.failed, result.progress.unchanged) == (len(bad), len(bad) - 1, 4)
+    assert (result.assessed, result.failed, result.unchanged) == (len(bad), len(bad) - 1, 4)
     assert [row["path"] for row in rows_of(out) if row["error"]] == sorted(bad.keys() - {"empty.png"})
 
 
@@ -92,7 +92,7 @@ def test_resume_runs_only_what_is_new_or_changed(photos, expected, tmp_path):
     save(folder / "new.png", 91)
     before = journalled(journal_of(out))
     result = run_batch(folder, out, workers=1, resume=True)
-    assert (result.progress.assessed, result.progress.unchanged) == (2, 2)
+    assert (result.assessed, result.unchanged) == (2, 2)
     anew = [sample for sample, number in journalled(journal_of(out)).items() if before.get(sample) != number]
     assert sorted(anew) == sorted([expected[0]["path"], "new.png"])
     second = {row["path"]: row for row in rows_of(out)}
@@ -106,7 +106,7 @@ def test_another_question_or_configuration_is_another_row(tmp_path):
     save(folder / "a.png", 1)
 
     def runs(**options: Any) -> int:
-        return run_batch(folder, out, resume=True, **options).progress.assessed
+        return run_batch(folder, out, resume=True, **options).assessed
 
     stricter = IQAConfig.model_validate({"iqa": {"max_replan_iterations": 0}})
     elsewhere = IQAConfig.model_validate({"iqa": {"max_replan_iterations": 0}, "langgraph": {"log_dir": "elsewhere"}})
@@ -119,9 +119,7 @@ def test_another_question_or_configuration_is_another_row(tmp_path):
 @pytest.mark.slow
 def test_shards_together_are_the_whole(photos, expected, tmp_path):
     outs = [tmp_path / f"{number}.jsonl" for number in (1, 2)]
-    counts = [
-        run_batch(photos, out, workers=1, shard=Shard(number, 2)).progress.total for number, out in enumerate(outs, 1)
-    ]
+    counts = [run_batch(photos, out, workers=1, shard=Shard(number, 2)).total for number, out in enumerate(outs, 1)]
     assert sum(counts) == GOOD and all(counts)
     assert sorted((row for out in outs for row in rows_of(out)), key=lambda row: row["sample_id"]) == expected
     with pytest.raises(InputError, match="is of shard 1/2, not 2/2"):
@@ -146,7 +144,7 @@ def test_references_regions_and_scores_of_a_manifest(tmp_path):
     # A changed reference is changed content.
     save(tmp_path / "ref" / "a.png", 3)
     again = run_batch(tmp_path / "m.jsonl", tmp_path / "r.jsonl", workers=1, resume=True)
-    assert (again.progress.assessed, again.progress.unchanged) == (2, 1)
+    assert (again.assessed, again.unchanged) == (2, 1)
 
 
 @pytest.mark.slow
@@ -173,10 +171,10 @@ def test_names_that_are_not_utf8(tmp_path):
     save(folder / "x.png", 1)
     (folder / os.fsdecode(b"caf\xe9.png")).write_bytes(b"")
     result = run_batch(folder, tmp_path / "r.csv", workers=1)
-    assert (result.progress.total, result.progress.failed) == (2, 1)
+    assert (result.total, result.failed) == (2, 1)
     rows = {row["path"]: row for row in rows_of(tmp_path / "r.csv")}
     assert rows["x.png"]["answer"] and rows[r"caf\udce9.png"]["error"]
-    assert run_batch(folder, tmp_path / "r.csv", resume=True).progress.unchanged == 1
+    assert run_batch(folder, tmp_path / "r.csv", resume=True).unchanged == 1
 
 
 def test_nothing_runs_where_something_is_wrong_beforehand(tmp_path):

@@ -10,7 +10,7 @@ from batch_images import recoded
 from skimage import data
 
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
-from loopwright.workflows.iqa.measuring import limits
+from loopwright.workflows.iqa.measuring import severity
 from loopwright.workflows.iqa.measuring.detection import SURE, detect
 from loopwright.workflows.iqa.measuring.detection_parts import detect_in_parts
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
@@ -105,6 +105,16 @@ def test_two_faults_at_once_beside_a_reference_are_told_apart_from_a_coder():
         assert "jpeg" in [item.type for item in detect(measure(beneath), measure_pair(beneath, reference)).findings]
 
 
+def test_few_photons_leave_noise_and_no_bands_and_a_mark_laid_over_is_no_light(ask):
+    photo = np.ascontiguousarray(data.astronaut()[:360, :480])
+    grain = rounded(np.random.default_rng(2).poisson(photo / 255 * 30) / 30 * 255)
+    assert stated(grain) == [detect(measure(grain), measure_pair(grain, photo)).findings[0].type] == ["gaussian noise"]
+    bands = rounded(np.rint((photo + np.random.default_rng(2).normal(0, 7, photo.shape)) / 36.4) * 36.4)
+    assert stated(bands) == ["banding"], "the grain is weaker than the step between two levels"
+    ring = cv2.circle(np.zeros((360, 480, 1), np.float32), (240, 180), 58, 0.6, 28)
+    assert "exposure" not in ask("What is wrong?", rounded(photo * (1 - ring) + 255 * ring), photo).final_answer
+
+
 def test_textures_and_drawings_are_not_noisy_coded_moved_or_full_of_specks():
     sharp = np.ascontiguousarray(data.coffee()[::2, ::2])
     assert not detect_in_parts(sharp, None, measure(sharp)).findings, "as white as noise, but alike in all channels"
@@ -135,10 +145,10 @@ def test_a_long_motion_and_a_blurred_half_are_no_coders_work():
 
 
 def test_every_limit_is_a_number_that_something_reads():
-    code = "".join(path.read_text() for path in Path(limits.__file__).parents[1].rglob("*.py"))
+    code = "".join(path.read_text() for path in Path(severity.__file__).parents[1].rglob("*.py"))
     for name, section in re.findall(r'(\w+) = Limits\("(\w+)"\)', code):
-        numbers = {key for key, each in vars(limits.Limits(section)).items() if type(each) in (int, float)}
-        assert {*re.findall(rf"\b{name}\.(\w+)", code)} == numbers == {*vars(limits.Limits(section))}, section
+        numbers = {key for key, each in vars(severity.Limits(section)).items() if type(each) in (int, float)}
+        assert {*re.findall(rf"\b{name}\.(\w+)", code)} == numbers == {*vars(severity.Limits(section))}, section
 
 
 def test_soft_nearly_everywhere_is_a_slight_blur():

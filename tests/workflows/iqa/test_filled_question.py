@@ -8,8 +8,7 @@ from weights import MODELS
 from loopwright.models import ModelRegistry, allow_model_requests
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa import IQAConfig, run_pipeline
-from loopwright.workflows.iqa.question.asked import Operation, Question
-from loopwright.workflows.iqa.question.filled import MeantQuestion, agreed
+from loopwright.workflows.iqa.question.asked import MeantQuestion, Operation, Question, agreed
 from loopwright.workflows.iqa.question.question import read_questions
 from loopwright.workflows.iqa.services import Services
 

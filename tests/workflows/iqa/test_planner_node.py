@@ -4,6 +4,7 @@ import json
 import logging
 
 import pytest
+from findings import evidence
 from stages import QUICK, START, Stages
 
 from loopwright.errors import InputError
@@ -12,9 +13,9 @@ from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.iqa import build_graph
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.planner import planner_node, reply_schema
-from loopwright.workflows.iqa.question.filled import agreed
+from loopwright.workflows.iqa.question.asked import agreed
 from loopwright.workflows.iqa.question.reading import read_query
-from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, SummarizerOutput, ToolLog
+from loopwright.workflows.iqa.schemas import PlannerOutput, SummarizerOutput, ToolLog
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.sample import sample_path
 
@@ -38,22 +39,14 @@ def asked(query: str):
     return [*read_query(query).questions]
 
 
-def evidence() -> ExecutorOutput:
-    finding = DistortionFinding(type="noise", severity="slight", confidence=1, explanation="sigma 3")
-    return ExecutorOutput(
-        distortion_set={"Global": ["noise"]},
-        distortion_analysis={"Global": [finding]},
-        quality_scores={"NIQE": 3.0},
-        tool_logs=[ToolLog(tool="NIQE", score=3.0), ToolLog(tool="GMSD", error="broken " * 100)],
-        notes=["car: could not be located, so the whole image was measured"],
-    )
-
-
 def replanning(query: str = "Is the car noisy?", **more):
+    logs = [ToolLog(tool="NIQE", score=3.0), ToolLog(tool="GMSD", error="broken " * 100)]
+    notes = ["car: could not be located, so the whole image was measured"]
+    found = evidence(("noise", "slight"), score=None, quality_scores={"NIQE": 3.0}, tool_logs=logs, notes=notes)
     return state(
         query,
         plan=planner_node(state(query))["plan"],
-        executor_evidence=evidence(),
+        executor_evidence=found,
         summarizer_result=SummarizerOutput(
             final_answer="Unable to determine", quality_reasoning="x", need_replan=True, replan_reason=REASON
         ),

@@ -1,22 +1,14 @@
 """The rule planner: first plans, the rules that every plan keeps, when another is asked for, and what that changes."""
 
 import pytest
+from findings import evidence as evidence_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.distortions import Severity
-from loopwright.workflows.iqa.planning.plans import enforce, make_plan
-from loopwright.workflows.iqa.planning.replanning import NOTHING_LEFT, missing_evidence
+from loopwright.workflows.iqa.planning import NOTHING_LEFT, enforce, make_plan, missing_evidence
 from loopwright.workflows.iqa.question.reading import read_query
-from loopwright.workflows.iqa.schemas import (
-    DistortionFinding,
-    ExecutorOutput,
-    PlanControlFlags,
-    PlannerInput,
-    PlannerOutput,
-    ToolLog,
-)
+from loopwright.workflows.iqa.schemas import ExecutorOutput, PlanControlFlags, PlannerInput, PlannerOutput, ToolLog
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 FULL = [tool.name for tool in all_tools() if tool.reference == "Full-Reference"]
@@ -35,14 +27,9 @@ def log(tool: str, score: float) -> ToolLog:
 
 
 def found(*logs: ToolLog, types: tuple[str, ...] = (), **more) -> ExecutorOutput:
-    findings = [DistortionFinding(type=name, severity=Severity.SLIGHT, confidence=1, explanation="x") for name in types]
-    return ExecutorOutput(
-        distortion_set={"Global": list(types)},
-        distortion_analysis={"Global": findings},
-        tool_logs=list(logs),
-        quality_scores={entry.tool: entry.score for entry in logs if entry.score is not None},
-        **more,
-    )
+    scores = {entry.tool: entry.score for entry in logs if entry.score is not None}
+    fields = {"tool_logs": logs, "quality_scores": scores, "selected_tools": [], "primary_tool": None}
+    return evidence_of(*((name, "slight") for name in types), score=None, **{**fields, **more})
 
 
 def test_a_named_distortion_switches_detection_off():
@@ -141,7 +128,7 @@ def test_every_reason_of_the_embedded_summarizer_changes_the_plan(query, evidenc
 
 LOGS = st.builds(
     ToolLog,
-    tool=st.sampled_from([*FULL, *BLIND, "unregistered"]),
+    tool=st.sampled_from([*FULL, *BLIND]),
     region=st.sampled_from(["Global", "car", "region 1,2,30,40"]),
     score=st.none() | st.floats(1, 5),
     error=st.none() | st.just("broken"),
@@ -212,4 +199,4 @@ def test_replans_are_valid_and_end(query, evidence, reason, reference):
     else:
         raise AssertionError("the same evidence and reason still change the plan after twelve replans")
     assert reference or not set(plan.required_tools or ()) & set(FULL)
-    assert set(read_query(query).tools) <= set(plan.required_tools or ())
+    assert set(read_query(query).plan.required_tools or ()) <= set(plan.required_tools or ())

@@ -178,7 +178,7 @@ FORMS = [
 @pytest.mark.matrix(20)
 @pytest.mark.parametrize(("form", "pair"), list(product(FORMS, PAIRS)))
 def test_both_parts_of_a_comparison_are_measured(form, pair):
-    assert list(map(fractions_of, read_query(form.format(*pair)).scope)) == list(map(fractions_of, pair))
+    assert list(map(fractions_of, read_query(form.format(*pair)).plan.query_scope)) == list(map(fractions_of, pair))
 
 
 @pytest.mark.matrix(3)
@@ -201,7 +201,7 @@ def test_the_answer_compares_the_numbers_of_all_parts(photograph, tmp_path, quer
     state = run_pipeline(query, path)
     said = state["summarizer_result"].final_answer
     assert said.split(":")[0].split(", ahead")[0] == first, said
-    scopes = read_query(query).scope
+    scopes = read_query(query).plan.query_scope
     assert set(state["executor_evidence"].regions) == set(scopes)
     assert all(f"in the {scope}" in said for scope in scopes), said
 

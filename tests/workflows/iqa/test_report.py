@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import skimage
 from distort import distort
+from findings import evidence
 from PIL import Image
 from report_pages import GONE, Element, make, make_row, rich_row, thumbnail
 
@@ -15,7 +16,6 @@ from loopwright.errors import ImageError
 from loopwright.workflows.iqa import ExecutorOutput, IQAConfig, trace_pipeline
 from loopwright.workflows.iqa.report import THUMBNAIL_SIDE, ReportRow
 from loopwright.workflows.iqa.report.pictures import THUMBNAIL_BYTES
-from loopwright.workflows.iqa.schemas import DistortionFinding
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
 
@@ -126,15 +126,9 @@ def test_an_image_that_vanished_is_named(tmp_path: Path):
 HARBOUR = sample_path("harbour")
 
 
-def finding(kind: str) -> DistortionFinding:
-    return DistortionFinding(type=kind, severity="severe", confidence=0.9, explanation="x")
-
-
-def row(
-    path: Path, reference: Path | None = None, regions: dict | None = None, **scopes: list[DistortionFinding]
-) -> ReportRow:
-    evidence = ExecutorOutput(distortion_analysis=scopes, regions=regions or {})
-    return replace(make_row(image=path, executor_evidence=evidence), reference_path=reference)
+def row(path: Path, reference: Path | None = None, *found: tuple[str, str], **fields: object) -> ReportRow:
+    made = make_row(image=path, executor_evidence=evidence(*found, score=None, **fields))
+    return replace(made, reference_path=reference)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +148,7 @@ def colourful(figure: Element) -> np.ndarray:
 
 
 def test_the_map_is_coloured_where_the_image_differs_from_its_reference(noisy: Path, tmp_path: Path):
-    figure = make(tmp_path / "report.html", [row(noisy, HARBOUR, Global=[finding("gaussian noise")])]).one("figure.map")
+    figure = make(tmp_path / "report.html", [row(noisy, HARBOUR, ("gaussian noise", "severe"))]).one("figure.map")
     colour = colourful(figure)
     half = colour.shape[1] // 2
     assert colour[:, : half - 12].mean() > 4 * colour[:, half + 12 :].mean()
@@ -167,13 +161,13 @@ def test_an_image_that_is_its_reference_has_an_empty_map(tmp_path: Path):
 
 
 def test_regions_are_outlined_and_named(noisy: Path, tmp_path: Path):
-    page = make(tmp_path / "report.html", [row(noisy, HARBOUR, {"boat": (40, 80, 60, 100)})])
+    page = make(tmp_path / "report.html", [row(noisy, HARBOUR, regions={"boat": (40, 80, 60, 100)})])
     assert "boat 40, 80, 60, 100 (left, top, width, height), outlined" in page.one(".facts").words
 
 
 @pytest.mark.parametrize("gone", [False, True])
 def test_without_a_reference_there_is_no_map(gone: bool, noisy: Path, tmp_path: Path):
-    made = row(noisy.with_name("gone.png") if gone else noisy, HARBOUR if gone else None, Global=[finding("noise")])
+    made = row(noisy.with_name("gone.png") if gone else noisy, HARBOUR if gone else None, ("noise", "severe"))
     assert not make(tmp_path / "report.html", [made]).all("figure.map")
 
 

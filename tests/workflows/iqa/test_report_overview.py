@@ -8,13 +8,13 @@ from pathlib import Path
 
 import skimage
 from chances import examples
+from findings import evidence
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from report_pages import Element, make, make_row, rich_row
 
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.batch.tables import row_of
-from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.report import Overview, ReportRow
 from loopwright.workflows.iqa.report.table_rows import BINS
 from loopwright.workflows.iqa.report.writing import TEXT_LENGTH
@@ -22,11 +22,7 @@ from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
 
 
 def outcome(score: float | None = 3.0, error: str | None = None, **found: str) -> ReportRow:
-    findings = [
-        DistortionFinding(type=name, severity=Severity(severity), confidence=0.9, explanation="x")
-        for name, severity in found.items()
-    ]
-    return make_row("x", score, executor_evidence=ExecutorOutput(distortion_analysis={"Global": findings}), error=error)
+    return make_row("x", score, executor_evidence=evidence(*found.items(), score=None), error=error)
 
 
 def test_a_guess_is_neither_counted_nor_the_distortion_of_its_row():

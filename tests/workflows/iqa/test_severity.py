@@ -67,34 +67,26 @@ def test_severity_without_a_reference_never_falls_with_the_level(photograph, kin
     assert ranks[4] > ranks[0]
 
 
-QUERY = "What is the quality of this image?"
 FORMATS = {"a.png": "PNG", "b.bmp": "BMP", "c.tif": "TIFF", "d.webp": "WEBP"}
 
 
 def _numbers(path: Path) -> dict[str, float | None]:
     """Each tool's raw value, unrounded, and the answer's score; measured anew."""
-    state = run_pipeline(QUERY, path)
+    state = run_pipeline("What is the quality of this image?", path)
     answered = state["summarizer_result"].quality_score
     return {log.tool: log.raw for log in state["executor_evidence"].tool_logs} | {"answer": answered}
 
 
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory, photograph) -> Path:
-    """One photograph in four formats."""
-    folder = tmp_path_factory.mktemp("pictures")
-    one = Image.fromarray(np.asarray(photograph("coffee"))[:300, :400])
+def test_other_formats_and_other_threads(photograph, tmp_path: Path) -> None:
     for name, kind in FORMATS.items():
-        one.save(folder / name, kind, **({"lossless": True} if kind == "WEBP" else {}))
-    return folder
-
-
-def test_other_formats_and_other_threads(pictures: Path) -> None:
+        one = Image.fromarray(photograph("coffee")[:300, :400])
+        one.save(tmp_path / name, kind, **({"lossless": True} if kind == "WEBP" else {}))
     before = cv2.getNumThreads()
     try:
         seen = []
         for threads in (1, 2):
             cv2.setNumThreads(threads)
-            seen += [_numbers(pictures / name) for name in (FORMATS if threads == 1 else ["a.png"])]
+            seen += [_numbers(tmp_path / name) for name in (FORMATS if threads == 1 else ["a.png"])]
     finally:
         cv2.setNumThreads(before)
     assert seen[0]["answer"] is not None
@@ -110,27 +102,6 @@ def test_noise_on_a_flat_field_is_measured(sigma):
     features = measure(noisy)
     assert features.noise_sigma == pytest.approx(sigma, rel=0.06)
     assert features.noise_whiteness == pytest.approx(1.8, rel=0.15)
-
-
-@pytest.mark.parametrize("angle", [0, 30, 75, 120])
-def test_direction_of_motion_with_and_without_a_reference(photograph, angle):
-    rgb = photograph("astronaut")
-    kernel = np.zeros((21, 21), np.float32)
-    reach = np.array([math.cos(math.radians(angle)), -math.sin(math.radians(angle))]) * 9
-    start, end = (np.rint(10 + sign * reach).astype(int) for sign in (-1, 1))
-    cv2.line(kernel, tuple(map(int, start)), tuple(map(int, end)), 1.0, 1)
-    moved = cv2.filter2D(rgb, -1, kernel / kernel.sum())
-    pair, features = measure_pair(moved, rgb), measure(moved)
-
-    drawn = math.degrees(math.atan2(start[1] - end[1], end[0] - start[0]))
-
-    def apart(direction: float) -> float:
-        return min((direction - drawn) % 180, (drawn - direction) % 180)
-
-    assert apart(pair.blur_direction) < 8
-    assert apart(features.motion_direction) < 15
-    assert pair.blur_sigma > 3 * pair.blur_sigma_minor
-    assert features.motion_anisotropy > 3 * measure(rgb).motion_anisotropy
 
 
 @pytest.mark.matrix(3)

@@ -1,37 +1,26 @@
 """The summarizer, by rules and with a scripted chat model, from evidence written by hand; one score out of several."""
 
 import pytest
+from findings import evidence
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.iqa.answer.fusion import level_name, quality_score, weigh_opinion
+from loopwright.workflows.iqa.answer.verdicts import level_name, quality_score, weigh_opinion
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
-from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
+from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.services import Services
 
 FULL = "Full-Reference"
 OPTIONS = "What is the main distortion? A. Noise B. Blur C. JPEG compression D. Cannot tell"
 
 
-def finding(name, severity, confidence=0.9):
-    return DistortionFinding(
-        type=name, severity=severity, confidence=confidence, explanation=f"{name} is {severity}: 2.6 pixels."
-    )
-
-
-def state(query=OPTIONS, mode="mcq", score=2.0, **fields):
-    evidence = ExecutorOutput(
-        distortion_set={"Global": ["gaussian blur"]}, selected_tools=["MDSI"], quality_scores={"MDSI": score},
-        distortion_analysis={"Global": [finding("gaussian blur", "severe")]}, primary_tool="MDSI",
-        tool_logs=[ToolLog(tool="MDSI", raw=0.44, score=score)],
-    )  # fmt: skip
-    return {
-        "query": query, "image_path": "x.png", "plan": PlannerOutput(answer_mode=mode, reference_mode=FULL),
-        "executor_evidence": evidence, **fields,
-    }  # fmt: skip
+def state(query=OPTIONS, mode="mcq", **fields):
+    plan = PlannerOutput(answer_mode=mode, reference_mode=FULL)
+    found = evidence(("gaussian blur", "severe"), score=2.0)
+    return {"query": query, "image_path": "x.png", "plan": plan, "executor_evidence": found, **fields}
 
 
 def with_model(*script):
@@ -63,7 +52,7 @@ class TestWithAModel:
         assert result.final_answer == "B"
         prompt = "\n".join(str(message.text) for message in model.calls[0].messages)
         for part in (
-            OPTIONS, "gaussian blur is severe", "0.44", "2.00", "one letter of A, B, C, D", "[Iteration 1] Missing x",
+            OPTIONS, "gaussian blur is severe", "0.35", "2.00", "one letter of A, B, C, D", "[Iteration 1] Missing x",
             "No image is attached: there is no file 'x.png'", "the numbers\n  are right", "Nothing else is an answer",
         ):  # fmt: skip
             assert part in prompt
@@ -80,7 +69,7 @@ class TestWithAModel:
         result = summarizer_node(state("Rate it", mode="scoring"), services)["summarizer_result"]
         assert result.quality_score == pytest.approx(2.02, abs=0.005)
         assert result.final_answer == "Poor"
-        assert result.used_evidence["tool_scores"] == {"MDSI": 2.0}
+        assert result.used_evidence["tool_scores"] == {"MDSI": 2.0, "GMSD": 3.0}
         assert result.used_evidence["opinion"]["5"] == 0.6
         assert result.used_evidence["model_answer"] == "Excellent"
 
@@ -100,10 +89,8 @@ BLUR = "severe gaussian blur"
     ],
 )  # fmt: skip
 def test_what_the_measurements_say_stands_beside_the_answer(query, reply, mode, measured):
-    given = state(query, mode)
-    given["executor_evidence"].distortion_analysis["Global"] = [finding("gaussian blur", "severe", 0.9)]
     _, services = with_model({"final_answer": reply, "quality_reasoning": "I think so", "need_replan": False})
-    result = summarizer_node(given, services)["summarizer_result"]
+    result = summarizer_node(state(query, mode), services)["summarizer_result"]
     assert result.used_evidence["model_answer"] == reply
     assert mode == "scoring" or result.final_answer == reply
     told = result.used_evidence["the measurements say"]

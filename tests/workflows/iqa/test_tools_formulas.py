@@ -18,7 +18,7 @@ from loopwright.workflows.iqa.tools.full_reference.fidelity import vif
 from loopwright.workflows.iqa.tools.full_reference.saliency import vsi
 from loopwright.workflows.iqa.tools.full_reference.structure import PSNR_CAP, ms_ssim, psnr, ssim
 from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
-from loopwright.workflows.iqa.tools.niqe import niqe
+from loopwright.workflows.iqa.tools.natural_scenes import niqe
 
 TID = Path(__file__).resolve().parents[3].parent / "shared/data/iqa/tid_rebuilt"
 

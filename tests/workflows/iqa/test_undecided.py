@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from loopwright.workflows.iqa import run_pipeline
 from loopwright.workflows.iqa.answer.verdicts import UNABLE
 from loopwright.workflows.iqa.measuring.detection import detect
-from loopwright.workflows.iqa.measuring.features import measure
+from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import assess
 
 CHOICE = "Which? A. sharp B. blurry C. cannot tell"
@@ -149,6 +149,18 @@ def test_a_longer_motion_is_never_a_weaker_one(photograph, name, angle):
     values = [finding.measured["value"] for finding in findings]
     # Long motions leave few edges across them: a little less is the same.
     assert all(later > 0.95 * earlier for earlier, later in pairwise(values)), values
+
+
+@pytest.mark.parametrize("angle", [0, 30, 75, 120])
+def test_direction_of_motion_with_and_without_a_reference(photograph, angle):
+    rgb = photograph("astronaut")
+    image = moved(rgb, 18, angle)
+    pair, features = measure_pair(image, rgb), measure(image)
+    directions = pair.blur_direction, features.motion_direction
+    apart = [min((direction - angle) % 180, (angle - direction) % 180) for direction in directions]
+    assert apart[0] < 8 and apart[1] < 15
+    assert pair.blur_sigma > 3 * pair.blur_sigma_minor
+    assert features.motion_anisotropy > 3 * measure(rgb).motion_anisotropy
 
 
 def test_a_sharp_photograph_has_no_motion(photograph):

@@ -9,7 +9,7 @@ from PIL import Image, PngImagePlugin
 
 from loopwright.workflows.iqa.sources.images import load_image
 from loopwright.workflows.iqa.sources.sample import sample_path
-from loopwright.workflows.iqa.vision.encoded import MAX_BYTES, encode
+from loopwright.workflows.iqa.vision import MAX_BYTES, encode
 
 
 def decoded(content: bytes) -> np.ndarray:

@@ -1,7 +1,7 @@
 from .config import IQAConfig as IQAConfig
 from .graph import build_graph as build_graph
 from .nodes import executor_node as executor_node, planner_node as planner_node, summarizer_node as summarizer_node
-from .planning.plans import PlannerError as PlannerError
+from .planning import PlannerError as PlannerError
 from .routes import decide_next_node as decide_next_node
 from .schemas import (
     ExecutorOutput as ExecutorOutput,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from loopwright.engine import RunEvent, RunResult
-    from loopwright.workflows.iqa.batch import BatchResult, Progress
+    from loopwright.workflows.iqa.batch import Progress
     from loopwright.workflows.iqa.comparing import Comparison, Side
 
 app = typer.Typer(help="Assess image quality: planner, executor, summarizer, replanning.", no_args_is_help=True)
@@ -156,9 +156,9 @@ def batch(
 ) -> None:
     """Assess a folder of images, or the rows of a manifest, into a table."""
     from loopwright.workflows.iqa import IQAConfig
-    from loopwright.workflows.iqa.batch.reporting import WORST
     from loopwright.workflows.iqa.batch.running import run_batch
     from loopwright.workflows.iqa.batch.samples import Shard
+    from loopwright.workflows.iqa.batch.tables import WORST
 
     if address is not None and engine != "ray":
         raise typer.BadParameter("only a Ray cluster has one; give --engine ray, too", param_hint="--address")
@@ -176,12 +176,11 @@ def batch(
         print(f"the report takes {report.stat().st_size / 1e6:.1f} MB")
         print(report)
     print(out)
-    if result.progress.failed:
+    if result.failed:
         raise typer.Exit(1)
 
 
-def _tell(result: BatchResult) -> None:
-    done = result.progress
+def _tell(done: Progress) -> None:
     print(
         f"{done.assessed:,} assessed, {done.failed:,} failed, {done.unchanged:,} unchanged "
         f"of {done.total:,} in {done.seconds:.1f} s"

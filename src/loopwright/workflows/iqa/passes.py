@@ -10,8 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from loopwright.errors import LoopwrightError
-from loopwright.workflows.iqa.answer.parts import soft_note
-from loopwright.workflows.iqa.answer.verdicts import ABSTAINED
+from loopwright.workflows.iqa.answer.verdicts import ABSTAINED, soft_note
 from loopwright.workflows.iqa.config import ToolsSection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part
@@ -50,12 +49,8 @@ class Pass:
     """The part's name, as a key of the evidence."""
     box: Box | None = None
     """Where it lies in the image; None for all of it."""
-    notes: list[str] = field(default_factory=list[str])
-    """What the reader must know."""
-    apart: str | None = None
-    """That it does not lie on its reference, and how, once that is known."""
-    otherwise: str | None = None
-    """How it differs from its reference, or what is blank, where that is no distortion, once that is known."""
+    evidence: ExecutorOutput = field(default_factory=ExecutorOutput)
+    """What is known so far."""
 
     @cached_property
     def features(self) -> ImageFeatures:
@@ -66,8 +61,8 @@ class Pass:
     def pair(self) -> PairFeatures | None:
         """What its comparison with the reference shows, if there is one that lies on it."""
         found = self.reference and self._as_coded(measure_pair(self.image.rgb, self.reference.rgb), 95)
-        self.apart = found and misplaced(found)
-        return None if self.apart else found
+        self.evidence.apart = found and misplaced(found)
+        return None if self.evidence.apart else found
 
     def _as_coded(self, found: F, most: float) -> F:
         """With the setting of a JPEG file, which clipping or smooth content may hide in the pixels, if it is low."""
@@ -81,7 +76,7 @@ class Pass:
         """Which distortions it has."""
         pristine = self.reference.rgb if self.reference is not None and self.pair is not None else None
         found = detect_in_parts(self.image.rgb, pristine, self.features, self.pair)
-        self.otherwise = found.otherwise
+        self.evidence.otherwise = found.otherwise
         if self.box is not None and pristine is None:
             found = of_a_part(found)
         if self.pair is None and self.softness is not None and not found.softened:
@@ -104,8 +99,8 @@ class Pass:
 
     def run(self) -> ExecutorOutput:
         """Run the subtasks that the plan wants."""
-        scope, flags = self.scope, self.plan.plan
-        evidence = ExecutorOutput(regions={} if self.box is None else {scope: self.box})
+        scope, flags, evidence = self.scope, self.plan.plan, self.evidence
+        evidence.regions = {} if self.box is None else {scope: self.box}
         if self.reference is not None:
             evidence.identical = np.array_equal(self.image.rgb, self.reference.rgb)
         found = self._attempt("detection", self._detect) if flags.distortion_detection else None
@@ -125,7 +120,6 @@ class Pass:
                     return max((closeness(name, each.type) * strength(each) for each in findings), default=0)
 
                 evidence.distortion_set = {scope: sorted(names, key=near, reverse=True)}
-        evidence.apart, evidence.otherwise = self.apart, self.otherwise
         tools = self._attempt("tool selection", lambda: self._select(names)) or []
         evidence.selected_tools = [tool.name for tool in tools]
         if flags.tool_execution:
@@ -133,7 +127,7 @@ class Pass:
         evidence.quality_scores = {log.tool: log.score for log in evidence.tool_logs if log.score is not None}
         evidence.primary_tool = self._primary(tools, evidence.tool_logs)
         said = (each[:1].upper() + each[1:] for each in (evidence.apart, evidence.otherwise) if each)
-        evidence.notes = list(dict.fromkeys([*self.notes, *said]))
+        evidence.notes = list(dict.fromkeys([*evidence.notes, *said]))
         return evidence
 
     def _attempt(self, subtask: str, work: Callable[[], T]) -> T | None:
@@ -146,7 +140,7 @@ class Pass:
                 raise
             expected = isinstance(error, LoopwrightError)
             logger.warning("the executor's %s failed: %s", subtask, error, exc_info=not expected)
-            self.notes.append(f"The {subtask} failed: {type(error).__name__}: {error}")
+            self.evidence.notes.append(f"The {subtask} failed: {type(error).__name__}: {error}")
             return None
 
     def _named(self) -> list[str]:
@@ -157,23 +151,23 @@ class Pass:
 
     def _detect(self) -> list[str]:
         if self.detection.abstained:
-            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+            self.evidence.notes.append(f"{ABSTAINED}{self.detection.abstained}")
         else:
-            self.notes.extend(f"Not measured: {doubt.why}" for doubt in self.detection.doubts)
+            self.evidence.notes.extend(f"Not measured: {doubt.why}" for doubt in self.detection.doubts)
         return [finding.type for finding in self.detection.findings]
 
     def _analyse(self, names: list[str]) -> list[DistortionFinding]:
         findings, notes = analyse(names, self.detection, self.features, self.pair)
-        self.notes.extend(notes)
+        self.evidence.notes.extend(notes)
         if self.detection.abstained:
-            self.notes.append(f"{ABSTAINED}{self.detection.abstained}")
+            self.evidence.notes.append(f"{ABSTAINED}{self.detection.abstained}")
         sharpness = (Distortion.BLURS, Distortion.SHARPNESS)
         asked = self.plan.plan.distortion_detection or any(kind_of(name) in sharpness for name in self._named())
         present = [item.type for item in findings if item.severity is not Severity.NONE]
         blurred = any(kind_of(name) is Distortion.BLURS for name in present)
         # Where an image that is not blurred as a whole is soft; beside a reference, the comparison shows it.
         if self.pair is None and asked and not blurred and self.softness is not None:
-            self.notes.append(soft_note(self.softness))
+            self.evidence.notes.append(soft_note(self.softness))
         return findings
 
     def _select(self, names: list[str]) -> list[Tool]:
@@ -187,7 +181,7 @@ class Pass:
 
     def _execute(self, tools: list[Tool]) -> list[ToolLog]:
         if not tools:
-            self.notes.append("No quality tool ran: none is named and none was chosen")
+            self.evidence.notes.append("No quality tool ran: none is named and none was chosen")
         return run_tools(tools, self.image, self.reference, region=self.scope, timeout_s=self.config.timeout)
 
     def _primary(self, tools: list[Tool], logs: list[ToolLog]) -> str | None:
@@ -198,5 +192,5 @@ class Pass:
         scored = [log for log in logs if log.score is not None]
         order = sorted(scored, key=lambda log: (log.tool != first.name, log.fallback_for != first.name))
         if order and order[0].tool != first.name:
-            self.notes.append(f"{first.name} gave no score, so {order[0].tool}'s is the answer")
+            self.evidence.notes.append(f"{first.name} gave no score, so {order[0].tool}'s is the answer")
         return order[0].tool if order else first.name

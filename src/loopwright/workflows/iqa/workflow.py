@@ -25,8 +25,7 @@ from loopwright.errors import unknown_name_message
 from loopwright.workflows.api import UPLOAD, ClientEvent, Example, NodeInfo, Outcome, Run, Text, Workflow, WorkflowInput
 from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.evaluation.scores import answer_scores
-from loopwright.workflows.iqa.answer.fusion import recognised
-from loopwright.workflows.iqa.answer.verdicts import UNABLE
+from loopwright.workflows.iqa.answer.verdicts import UNABLE, recognised
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import parse_distortion
 from loopwright.workflows.iqa.graph import build_graph

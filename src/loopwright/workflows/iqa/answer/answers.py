@@ -9,9 +9,18 @@ from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
 from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
 from loopwright.workflows.iqa.answer.files import tell
-from loopwright.workflows.iqa.answer.fusion import level_name, quality_score
-from loopwright.workflows.iqa.answer.parts import mostly_soft, said_soft, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
+from loopwright.workflows.iqa.answer.verdicts import (
+    IMPAIRMENT_LEVEL,
+    UNABLE,
+    Facts,
+    compare,
+    level_name,
+    mostly_soft,
+    quality_score,
+    said_soft,
+    scope_words,
+    scopes_of,
+)
 from loopwright.workflows.iqa.answer.wording import (
     capital,
     held_against,
@@ -66,7 +75,7 @@ def answer(
         questions: What it asks, where a chat model filled it; by default as the rules read it.
 
     Returns:
-        The answer; whether a replan is needed is not decided here (see `planning.replanning`).
+        The answer; whether a replan is needed is not decided here (see `planning.missing_evidence`).
     """
     reading = read_query(query)
     if plan.query_type is QueryType.OTHER:
@@ -79,7 +88,7 @@ def answer(
         shown = f"{capital(reading.options[letter])} ({letter})" if letter and letter.isdigit() else letter
         return _result(shown or UNABLE, facts, why)
     questions = questions or reading.questions
-    if plan.answer_mode is AnswerMode.SCORING is not reading.answer_mode:
+    if plan.answer_mode is AnswerMode.SCORING is not reading.plan.answer_mode:
         # Whoever planned took it for a wish for a score.
         questions = (Question(text=query.strip(), operation=Operation.RATE),)
     said = [sentence for question in questions if (sentence := answer_one(question, facts))]

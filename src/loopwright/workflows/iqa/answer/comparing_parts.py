@@ -3,9 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from loopwright.workflows.iqa.answer.fusion import quality_score
-from loopwright.workflows.iqa.answer.parts import scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import UNABLE, Facts
+from loopwright.workflows.iqa.answer.verdicts import UNABLE, Facts, quality_score, scope_words, scopes_of
 from loopwright.workflows.iqa.answer.wording import capital, strength_of
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.severity import BLIND, gauge_of, nearness

@@ -5,9 +5,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from loopwright.config import shipped
-from loopwright.workflows.iqa.answer.fusion import contradicting, quality_score
-from loopwright.workflows.iqa.answer.parts import mostly_soft, said_soft, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.verdicts import (
+    Facts,
+    contradicting,
+    mostly_soft,
+    quality_score,
+    said_soft,
+    scope_words,
+    scopes_of,
+)
 from loopwright.workflows.iqa.distortions import Distortion, in_words
 from loopwright.workflows.iqa.measuring.detection_parts import place_of
 from loopwright.workflows.iqa.measuring.severity import gauge_of

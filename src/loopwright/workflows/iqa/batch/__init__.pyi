@@ -1,3 +1,3 @@
 from .processes import Progress as Progress
-from .running import BatchResult as BatchResult, run_batch as run_batch
+from .running import run_batch as run_batch
 from .samples import Sample as Sample, Shard as Shard

@@ -75,6 +75,11 @@ class Progress:
         return self.unchanged + self.assessed
 
     @property
+    def interrupted(self) -> bool:
+        """Whether some are left, of a batch that has ended: Ctrl-C ended it."""
+        return self.done < self.total
+
+    @property
     def rate(self) -> float:
         """Runs per second; 0 before one ends."""
         return self.assessed / self.seconds if self.seconds else 0.0

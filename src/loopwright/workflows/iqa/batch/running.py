@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -17,9 +16,8 @@ from loopwright.errors import LoopwrightError, NodeFailed
 from loopwright.workflows.iqa.batch.journal import Journal, Record, journal_of
 from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes, processors
 from loopwright.workflows.iqa.batch.ray_engine import over_ray
-from loopwright.workflows.iqa.batch.reporting import WORST, Digest
 from loopwright.workflows.iqa.batch.samples import Sample, Shard, configuration_digest, read_source, row_key, versions
-from loopwright.workflows.iqa.batch.tables import Row, check_format, row_of, write_table
+from loopwright.workflows.iqa.batch.tables import WORST, Digest, Row, check_format, row_of, write_table
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
 from loopwright.workflows.iqa.services import Services
@@ -107,18 +105,6 @@ DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
 """What is asked where nobody says."""
 
 
-@dataclass(frozen=True)
-class BatchResult:
-    """How a batch ended."""
-
-    progress: Progress
-    """The counts."""
-    out: Path | None
-    """The table; None if the batch was interrupted, or nothing of it could be written."""
-    interrupted: bool
-    """Whether Ctrl-C ended it; the journal holds what was finished."""
-
-
 def run_batch(
     source: Path,
     out: Path,
@@ -133,7 +119,7 @@ def run_batch(
     report: Path | None = None,
     worst: int = WORST,
     on_progress: Callable[[Progress], None] | None = None,
-) -> BatchResult:
+) -> Progress:
     """Assess every image of a folder or a manifest, and write a table.
 
     Each finished row goes to the journal beside the table, `journal_of`, at once. Ctrl-C lets the rows in flight finish
@@ -154,6 +140,9 @@ def run_batch(
         report: Where to write an HTML report, or None.
         worst: How many rows the report shows with their pictures, the lowest scores first.
         on_progress: Called after each row.
+
+    Returns:
+        The counts; where it was interrupted, the journal holds what was finished, and there is no table.
 
     Raises:
         InputError: If the source, the table's name or a journal cannot be used, or the engine is not installed.
@@ -188,13 +177,13 @@ def run_batch(
                 progress.count(record["sample_id"], record["error"])
                 if on_progress is not None:
                     on_progress(progress)
-        if progress.done < len(samples):
-            return BatchResult(progress, None, interrupted=True)
+        if progress.interrupted:
+            return progress
         digest = Digest(worst, root, config.iqa.tools.max_pixels)
         write_table(out, _rows(samples, journal, digest))
         if report is not None:
             digest.write(report, journal)
-    return BatchResult(progress, out, interrupted=False)
+    return progress
 
 
 def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterator[Row]:

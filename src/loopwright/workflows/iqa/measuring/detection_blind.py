@@ -6,8 +6,7 @@ from loopwright.config import shipped
 from loopwright.workflows.iqa.distortions import Distortion, kind_of
 from loopwright.workflows.iqa.measuring.features import ImageFeatures
 from loopwright.workflows.iqa.measuring.features.model import BLOTCHED, DIRECTED, VISIBLE_NOISE, WHITE
-from loopwright.workflows.iqa.measuring.limits import Limits
-from loopwright.workflows.iqa.measuring.severity import VEILED, is_veiled
+from loopwright.workflows.iqa.measuring.severity import VEILED, Limits, is_veiled
 from loopwright.workflows.iqa.schemas import DistortionFinding
 
 SIGNS = Limits("blind")
@@ -35,7 +34,10 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     noise = noise_signs(features)
     # The few colours of a drawing look the same.
     sure = min(_most(features), SIGNS.guessed if features.steepest_slope > SIGNS.strokes else 0.9)
-    banded = [Sign("banding", sure, "the levels between are empty")] if features.level_use < SIGNS.few_levels else []
+    # Grain of few photons, and what is dithered, have few levels as well, but are as strong as the step between two.
+    grain = noise and features.noise_sigma * features.level_use > SIGNS.of_a_step
+    few = features.level_use < SIGNS.few_levels and not grain
+    banded = [Sign("banding", sure, "the levels between are empty")] if few else []
     found = banded or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
     if not found:
         found = [*_blur(features, coded=False), *_sharpened(features)]

@@ -4,7 +4,7 @@ import math
 
 from loopwright.workflows.iqa.measuring.detection_blind import SIGNS, Sign
 from loopwright.workflows.iqa.measuring.features import PairFeatures
-from loopwright.workflows.iqa.measuring.limits import Limits
+from loopwright.workflows.iqa.measuring.severity import Limits
 
 CAUSES = Limits("paired")
 """From and up to which numbers a cause counts."""
@@ -63,7 +63,10 @@ def _point(pair: PairFeatures) -> list[Sign]:
     brightness = abs(pair.mean_shift)
     share = f"point operations explain {pair.point_share:.0%} of the error"
     if pair.point_share < CAUSES.point_share:
-        alone = {_brightness(pair): brightness, "saturation change": pair.saturation_rms}
+        # What is laid over the image shifts the mean as well, but leaves no grain and no work of a filter or a coder.
+        smooth = pair.residual_whiteness < CAUSES.grainy and pair.filter_share < CAUSES.blur_share
+        laid_over = smooth and pair.jpeg_quality > pair.reference_jpeg_quality - 3 and uneven(pair) is None
+        alone = {} if laid_over else {_brightness(pair): brightness, "saturation change": pair.saturation_rms}
         return [Sign(name, 0.7, share, size) for name, size in alone.items() if size >= CAUSES.point_shift]
     sizes = {
         _brightness(pair): brightness,
@@ -135,7 +138,7 @@ def _structure(pair: PairFeatures, *, grained: bool) -> list[Sign]:
         return _jpeg(pair)
     if pair.filter_share > CAUSES.blur_share:
         return [_blur(pair, 0.7 + 2 * (pair.filter_share - CAUSES.blur_share))]
-    if pair.level_use_ratio < CAUSES.few_levels:
+    if pair.level_use_ratio < CAUSES.few_levels and pair.residual_whiteness < CAUSES.white:
         return [Sign("banding", 0.9, "the levels between are empty, as neither noise nor a coder leaves them", rest)]
     noisy = pair.residual_flatness > CAUSES.noise_flatness
     if pair.filter_share < (CAUSES.noise_filter_share if noisy else CAUSES.no_filter_share):

@@ -1,7 +1,6 @@
 """Distortions of a part of an image: beside its reference, what changed is measured by itself."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import cv2
@@ -16,8 +15,7 @@ from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatu
 from loopwright.workflows.iqa.measuring.features.grain import CELLS, fine_detail
 from loopwright.workflows.iqa.measuring.features.model import ALIKE, Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import LONG_SIDE, SMALLEST, block_means, quantiles
-from loopwright.workflows.iqa.measuring.limits import Limits
-from loopwright.workflows.iqa.measuring.severity import assess, strength
+from loopwright.workflows.iqa.measuring.severity import Limits, assess, strength
 from loopwright.workflows.iqa.measuring.whereabouts import Fractions, place_words
 from loopwright.workflows.iqa.schemas import Box, DistortionFinding
 
@@ -34,24 +32,23 @@ class ChangedPart(NamedTuple):
     """Of the image's area, 0..1."""
 
 
-def changed_parts(rgb: Rgb, reference: Rgb) -> tuple[list[ChangedPart], float] | None:
+def changed_parts(rgb: Rgb, reference: Rgb) -> list[ChangedPart]:
     """Find the parts of an image that differ from its reference while the rest does not, or not visibly.
 
     A distortion of the whole image leaves a smooth sky nearly as it was, so a cell speaks for the rest only where the
     reference has fine detail that every distortion would have changed.
 
     Returns:
-        The parts, the largest first, and the root mean square of the error outside of them in grey levels; None where
-        the images are the same, differ as a whole, or differ in no compact part.
+        The parts, the largest first; none where the images are the same, differ as a whole, or in no compact part.
     """
     height, width = rgb.shape[:2]
     side = int(PARTS.cell) * -(-max(height, width) // LONG_SIDE)
     if min(height, width) < 4 * side:
-        return None
+        return []
     error, detail = _cells(rgb, reference, side)
     telling = detail >= PARTS.telling
     if np.count_nonzero(telling) < 8:
-        return None
+        return []
     # Without this, the busiest places of an evenly distorted image would be a part.
     changed = error > max(PARTS.changed, PARTS.above_rest * quantiles(error[telling], [0.2])[0])
     boxes = _boxes(changed, telling)
@@ -61,17 +58,16 @@ def changed_parts(rgb: Rgb, reference: Rgb) -> tuple[list[ChangedPart], float] |
     # Whatever is changed has to lie in the boxes, and enough that would have changed has to lie outside.
     witnesses = outside & telling
     if not boxes or outside.mean() < 1 - PARTS.largest or np.count_nonzero(witnesses) < 0.1 * np.count_nonzero(telling):
-        return None
+        return []
     if np.count_nonzero(changed & witnesses) > PARTS.stray * np.count_nonzero(witnesses):
-        return None
+        return []
     rest = float(np.sqrt((error[outside] ** 2).mean()))
     if rest > PARTS.hardly_seen:
-        return None
+        return []
     found = [_exact(rgb, reference, _in_pixels(box, error.shape, side, width, height), rest) for box in boxes]
     parts = [ChangedPart(box, box[2] * box[3] / (width * height)) for box in found if min(box[2:]) >= SMALLEST]
     least = PARTS.smallest_share if rest <= PARTS.unseen else PARTS.large
-    parts = sorted((part for part in parts if part.share >= least), key=lambda part: -part.share)
-    return (parts, rest) if parts else None
+    return sorted((part for part in parts if part.share >= least), key=lambda part: -part.share)
 
 
 def _cells(rgb: Rgb, reference: Rgb, side: int) -> tuple[Plane, Plane]:
@@ -167,19 +163,12 @@ def detect_in_parts(
     whole = detect(features, pair)
     if reference is None:
         return dataclasses.replace(_with_noisy_part(whole, rgb, features), otherwise=blank)
-    parts, rest = changed_parts(rgb, reference) or ([], 0.0)
-    by_part = [_of_part(part, rgb, reference, features) for part in parts]
+    by_part = [_of_part(part, rgb, reference, features) for part in changed_parts(rgb, reference)]
     edited = EDITED if None in by_part else None
     ordered = sorted((finding for found in by_part for finding in found or ()), key=strength)
     local = sorted({item.type: item for item in ordered}.values(), key=strength, reverse=True)
     if not local and not edited:
         return _unless_edited(whole, rgb, reference)
-    if rest >= CAUSES.same_rms:
-        beside = _beside(parts, rgb.shape[1], rgb.shape[0])
-        same = [] if beside is None else _of_part(beside, rgb, reference, features)
-        if same and local and kind_of(same[0].type) is kind_of(local[0].type):
-            # The same everywhere, though more of it meets the eye where the scene is busy.
-            return whole
     return dataclasses.replace(whole, findings=local, abstained=None, otherwise=edited)
 
 
@@ -284,17 +273,3 @@ def _placed(finding: DistortionFinding, part: ChangedPart, width: int, height: i
     measured = {**finding.measured, **numbers, "part_share": round(part.share, 4)}
     explanation = f"{finding.explanation.rstrip('.')}; measured {where}."
     return finding.model_copy(update={"explanation": explanation, "measured": measured})
-
-
-def _beside(parts: Sequence[ChangedPart], width: int, height: int) -> ChangedPart | None:
-    """The largest rectangle between the parts and a side of the image."""
-    left, top = min(part.box[0] for part in parts), min(part.box[1] for part in parts)
-    right, bottom = max(part.box[0] + part.box[2] for part in parts), max(part.box[1] + part.box[3] for part in parts)
-    around = [
-        (0, 0, left, height),
-        (right, 0, width - right, height),
-        (0, 0, width, top),
-        (0, bottom, width, height - bottom),
-    ]
-    box = max((box for box in around if min(box[2:]) >= PARTS.room), key=lambda box: box[2] * box[3], default=None)
-    return None if box is None else ChangedPart(box, box[2] * box[3] / (width * height))

@@ -60,15 +60,10 @@ def likeness_of_edges_and_colours(pair: Pair) -> Map:
     (light, h, m), (light_ref, h_ref, m_ref) = (mixed(each, _LHM) for each in pair.small)
     edges, edges_ref = _gradient_energy(light), _gradient_energy(light_ref)
     edges_both = _gradient_energy((light + light_ref) * np.float32(0.5))
-    structure = similarity_of_squares(edges_ref, edges, 140.0)
-    structure += similarity_of_squares(edges, edges_both, 55.0)
-    structure -= similarity_of_squares(edges_ref, edges_both, 55.0)
-    c3 = np.float32(550)
-    colour = (2 * (h * h_ref + m * m_ref) + c3) / (h * h + h_ref * h_ref + m * m + m_ref * m_ref + c3)
-    structure *= np.float32(0.6)
-    colour *= np.float32(0.4)
-    structure += colour
-    return structure
+    beside, beside_ref = (similarity_of_squares(each, edges_both, 55.0) for each in (edges, edges_ref))
+    structure = similarity_of_squares(edges_ref, edges, 140.0) + beside - beside_ref
+    colour = (2 * (h * h_ref + m * m_ref) + 550) / (h * h + h_ref * h_ref + m * m + m_ref * m_ref + 550)
+    return 0.6 * structure + 0.4 * colour
 
 
 def dissimilarity(rgb: Rgb, reference: Rgb) -> Plane:
@@ -81,8 +76,7 @@ def _mean_deviation_of_fourth_root(values: Map) -> float:
     """``mean |v^(1/4) - mean(v^(1/4))|``; the root of a negative value is complex, as in the paper's own code."""
     if float(values.min()) >= 0:
         root = np.sqrt(np.sqrt(values))
-        root -= np.float32(root.mean(dtype=np.float64))
-        return float(np.abs(root, out=root).mean(dtype=np.float64))
+        return float(np.abs(root - np.float32(root.mean(dtype=np.float64))).mean(dtype=np.float64))
     complex_root = values.astype(np.complex128) ** 0.25
     return float(np.abs(complex_root - complex_root.mean()).mean())
 
@@ -90,7 +84,4 @@ def _mean_deviation_of_fourth_root(values: Map) -> float:
 def _gradient_energy(values: Map) -> Map:
     across = cv2.sepFilter2D(values, cv2.CV_32F, _PREWITT_EDGE, _PREWITT_MEAN, borderType=cv2.BORDER_CONSTANT)
     down = cv2.sepFilter2D(values, cv2.CV_32F, _PREWITT_MEAN, _PREWITT_EDGE, borderType=cv2.BORDER_CONSTANT)
-    across *= across
-    down *= down
-    across += down
-    return f32(across)
+    return f32(across * across + down * down)

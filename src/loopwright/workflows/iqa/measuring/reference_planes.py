@@ -131,24 +131,12 @@ def block_mean(values: Map, block: int, outside: int = ZEROS) -> Map:
 
 def similarity_of_squares(first: Map, second: Map, constant: float) -> Map:
     """``(2 a b + c) / (a^2 + b^2 + c)`` from the squares of a and b, both not negative."""
-    roots = first * second
-    return _ratio(np.sqrt(roots, out=roots), first + second, constant)
+    return (2 * np.sqrt(first * second) + constant) / (first + second + constant)
 
 
 def similarity(first: Map, second: Map, constant: float) -> Map:
     """``(2 a b + c) / (a^2 + b^2 + c)``."""
-    squares = first * first
-    squares += second * second
-    return _ratio(first * second, squares, constant)
-
-
-def _ratio(product: Map, squares: Map, constant: float) -> Map:
-    """``(2 product + c) / (squares + c)``, in place of both."""
-    product *= np.float32(2)
-    product += np.float32(constant)
-    squares += np.float32(constant)
-    product /= squares
-    return product
+    return (2 * (first * second) + constant) / (first * first + second * second + constant)
 
 
 def f32(values: Any) -> Map:

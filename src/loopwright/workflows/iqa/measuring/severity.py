@@ -3,6 +3,8 @@
 The bounds are set so that the levels 1 to 5 of `distort.LEVELS`, which follow the published databases, come out as
 about slight, slight to moderate, moderate, severe and extreme. What an image shows by itself and what a comparison with
 its reference shows are different numbers, so each has its own gauge.
+
+`Limits` are the numbers from and up to which something counts as a sign; what each is stands in `data/signs.yaml`.
 """
 
 import math
@@ -10,11 +12,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from loopwright.config import shipped
 from loopwright.workflows.iqa.distortions import SUBTYPES, Distortion, Severity, in_words, kind_of, parse_distortion
 from loopwright.workflows.iqa.measuring.features import ImageFeatures, PairFeatures
-from loopwright.workflows.iqa.measuring.limits import Limits
 from loopwright.workflows.iqa.schemas import DistortionFinding
+
+
+class Limits:
+    """The numbers of one section of the file, by name.
+
+    Args:
+        section: Its key in the file.
+    """
+
+    def __init__(self, section: str) -> None:
+        numbers = shipped("loopwright.workflows.iqa", "data/signs.yaml")[section]
+        vars(self).update(TypeAdapter(dict[str, float]).validate_python(numbers, strict=True))
+
+    def __getattr__(self, name: str) -> float:
+        """Only what is not in the file comes here."""
+        raise AttributeError(f"data/signs.yaml has no {name!r} in this section")
 
 
 @dataclass(frozen=True, slots=True)

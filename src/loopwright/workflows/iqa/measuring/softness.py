@@ -11,8 +11,7 @@ from loopwright.workflows.iqa.measuring.features.edges import COARSE, gradient
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail
 from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import area_mean, luma, magnitude, smoothed, whole_view
-from loopwright.workflows.iqa.measuring.limits import Limits
-from loopwright.workflows.iqa.measuring.severity import assess
+from loopwright.workflows.iqa.measuring.severity import Limits, assess
 from loopwright.workflows.iqa.measuring.whereabouts import mask_words
 from loopwright.workflows.iqa.schemas import DistortionFinding
 

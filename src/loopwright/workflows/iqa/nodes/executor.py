@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.answer.parts import scope_words
+from loopwright.workflows.iqa.answer.verdicts import scope_words
 from loopwright.workflows.iqa.passes import Pass
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
 from loopwright.workflows.iqa.question.reading import MAX_SCOPES, read_query
@@ -19,7 +19,7 @@ from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.file_facts import file_facts
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.vision.locating import locate
+from loopwright.workflows.iqa.vision import locate
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -44,7 +44,8 @@ def executor_node(state: AgenticIQAState, services: Services | None = None) -> d
     plan = state.get("plan")
     if plan is None:
         return _failed("there is no plan; the planner did not run or failed")
-    wanted = read_query(state["query"]).attributes if state.get("query") else ()
+    asked = read_query(state["query"]).questions if state.get("query") else ()
+    wanted = any(question.attributes for question in asked)
     measures = any(plan.plan.model_dump().values())
     if not measures and not wanted:
         return {"executor_evidence": ExecutorOutput(), "error": None}

@@ -13,14 +13,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Wi
 from loopwright.errors import PlannerError
 from loopwright.models import consult
 from loopwright.models.validation import problem_lines
-from loopwright.workflows.iqa.answer.fusion import quality_score
-from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.verdicts import Facts, quality_score
 from loopwright.workflows.iqa.answer.wording import reasoning
 from loopwright.workflows.iqa.distortions import known_distortions
-from loopwright.workflows.iqa.planning.plans import enforce, make_plan, require_reference
-from loopwright.workflows.iqa.planning.replanning import without_iteration
-from loopwright.workflows.iqa.question.asked import Question
-from loopwright.workflows.iqa.question.filled import KNOWN, KnownName, MeantQuestion, agreed
+from loopwright.workflows.iqa.planning import enforce, make_plan, require_reference, without_iteration
+from loopwright.workflows.iqa.question.asked import KNOWN, KnownName, MeantQuestion, Question, agreed
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
@@ -34,8 +31,8 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.tools.registry import all_tools, find_tool, get_tool
-from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+from loopwright.workflows.iqa.vision import Blocks, attachments
 
 logger = logging.getLogger("loopwright.iqa")
 
@@ -93,11 +90,11 @@ def _by_model(
 ) -> tuple[PlannerOutput, list[Question]]:
     """Let a chat model plan, and say in the same call what is asked.
 
-    What it may not decide is decided by `loopwright.workflows.iqa.planning.plans.enforce` and
-    `loopwright.workflows.iqa.question.filled.agreed`. Where no valid plan exists, it is not asked.
+    What it may not decide is decided by `loopwright.workflows.iqa.planning.enforce` and
+    `loopwright.workflows.iqa.question.asked.agreed`. Where no valid plan exists, it is not asked.
     """
     reading, settings = read_query(task.query), services.config.iqa
-    require_reference(reading.tools, task.reference_path)
+    require_reference(reading.plan.required_tools or (), task.reference_path)
     usable = tuple(tool.name for tool in all_tools() if task.reference_path or tool.reference is ReferenceMode.NONE)
     shown = attachments(model, task.model_dump(), region=region, max_pixels=settings.tools.max_pixels)
     prompt = (
@@ -173,8 +170,7 @@ def _by_scope(value: Any) -> Any:
 def _known_tool(name: str, usable: tuple[str, ...]) -> str:
     tool = get_tool(name).name
     if tool not in usable:
-        why = "needs a reference image, and there is none" if find_tool(tool) else "is not named in the question"
-        raise ValueError(f"{tool} {why}; tools that can run: {', '.join(usable)}")
+        raise ValueError(f"{tool} needs a reference image, and there is none; tools that can run: {', '.join(usable)}")
     return tool
 
 

@@ -12,10 +12,9 @@ from loopwright.models import consult
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
 from loopwright.workflows.iqa.answer.choosing import parse_choice
 from loopwright.workflows.iqa.answer.files import tell
-from loopwright.workflows.iqa.answer.fusion import LEVEL_NAMES, quality_score
-from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.verdicts import LEVEL_NAMES, Facts, quality_score
 from loopwright.workflows.iqa.answer.wording import sentences
-from loopwright.workflows.iqa.planning.replanning import missing_evidence, without_iteration
+from loopwright.workflows.iqa.planning import missing_evidence, without_iteration
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,
@@ -28,7 +27,7 @@ from loopwright.workflows.iqa.schemas import (
 )
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.state import AgenticIQAState
-from loopwright.workflows.iqa.vision.encoded import Blocks, attachments
+from loopwright.workflows.iqa.vision import Blocks, attachments
 
 logger = logging.getLogger("loopwright.iqa")
 

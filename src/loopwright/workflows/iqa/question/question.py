@@ -257,7 +257,6 @@ class _Reader:
         known = {span.start for span in self.spans if span.section in ("image", "reference", "function")}
         led = [(re.search(r"\b(?:l[aeo]|el|il) $", self.clause[: span.start]), span.end) for span in ranks]
         things = [end for article, end in led if article and end + 1 not in known and self.clause[end:].strip(" ?.!")]
-        things += [end for article, end in led if article and article[0] == "lo "]
         return bool(ranks) and not (bad or things or self._asked_area())
 
     def _asked_area(self) -> Span | None:
@@ -367,7 +366,6 @@ class _Reader:
 
     def _sought(self) -> Literal["more", "less", "equal"] | None:
         no_more, at_least = NO_MORE.search(self.clause), AT_LEAST.search(self.clause)
-        at_least = at_least or no_more
         less = bool(_NOT_AS.search(self.clause) or no_more) or (self.has("less") and not at_least)
         if self._alike() and not (less or at_least):
             return "equal"

@@ -1,4 +1,4 @@
-"""Reading a query: everything that it asks, and what a plan needs to know of it.
+"""Reading a query: everything that it asks, and the plan that it asks for.
 
 English, German, French or Spanish, whatever the case and punctuation. A pure function of the text; the same text always
 reads the same.
@@ -16,7 +16,7 @@ from loopwright.workflows.iqa.question.places import REGION_PREFIX, place_name
 from loopwright.workflows.iqa.question.question import read_questions
 from loopwright.workflows.iqa.question.tool_names import named_tools
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
-from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, QueryType
+from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, Box, PlanControlFlags, PlannerOutput, QueryType
 
 MAX_QUERY = 10_000
 """The most characters in a query."""
@@ -33,32 +33,14 @@ class QueryReading:
     """The query without its answer options."""
     questions: tuple[Question, ...]
     """What it asks, one after another."""
-    query_type: QueryType
-    """Whether it is about image quality, or about the file."""
-    answer_mode: AnswerMode
-    """The form of the answer that it wants."""
-    scope: list[str] | Literal["Global"]
-    """The places and things that it asks about, or the whole image."""
-    distortions: dict[str, list[str]]
-    """Scope -> the distortions named for it; empty if everything has to be looked for."""
-    tools: list[str]
-    """The quality tools that it names, by registered name."""
+    plan: PlannerOutput
+    """What is to be done for it, as far as the query alone tells; nobody may change it."""
     options: dict[str, str]
     """Letter -> text of its answer options; empty if it lists none."""
     option_distortions: list[str]
     """The distortions that the answer options name."""
     region: Box | None
     """Left, top, width and height in pixels, if it gives one box; several are the scope."""
-
-    @property
-    def measures(self) -> bool:
-        """Whether pixels have to be measured; a question about the file needs none."""
-        return bool(self.options) or any(question.measures for question in self.questions)
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """What it wants to know of the file."""
-        return tuple(name for question in self.questions for name in question.attributes)
 
 
 _KEY = r"(?:\b(?:x|y|w|h|width|height)\s*[=:]\s*)?"
@@ -87,8 +69,8 @@ def read_query(query: str) -> QueryReading:
     rest, options = split_options(text)
     boxes = list(dict.fromkeys(map(_box, _REGION.finditer(" ".join(rest.split())))))
     stem = _REGION.sub("region ", rest)
-    tools = named_tools(stem)
     questions = read_questions(stem)
+    tools = named_tools(stem)
     scope: list[str] | Literal["Global"] = [REGION_PREFIX + ",".join(map(str, box)) for box in boxes[1:] and boxes]
     asked = dict.fromkeys(name for question in questions for name in (*question.places, *question.objects))
     scope = scope or [*asked][:MAX_SCOPES] or GLOBAL
@@ -98,20 +80,45 @@ def read_query(query: str) -> QueryReading:
         scope = offered
     in_options = [name for option in options.values() for name in named_distortions(option)]
     declined = all(question.operation is Operation.DECLINE for question in questions)
-    other = declined and not (tools or in_options or boxes or len(offered) > 1)
-    every = in_options or other or any(question.open for question in questions)
-    named = [] if every else list(dict.fromkeys(name for question in questions for name in question.names))
+    if declined and not (tools or in_options or boxes or len(offered) > 1):
+        plan = PlannerOutput(query_type=QueryType.OTHER, rationale="The query is not about image quality.")
+    else:
+        every = in_options or any(question.open for question in questions)
+        named = [] if every else list(dict.fromkeys(name for question in questions for name in question.names))
+        plan = _plan(questions, options, scope, named, tools)
     return QueryReading(
         stem=stem,
         questions=questions,
-        query_type=QueryType.OTHER if other else QueryType.IQA,
-        answer_mode=_answer_mode(questions, options),
-        scope=GLOBAL if other else scope,
-        distortions={name: list(named) for name in ([GLOBAL] if isinstance(scope, str) else scope)} if named else {},
-        tools=tools,
+        plan=plan,
         options=options,
         option_distortions=list(dict.fromkeys(in_options)),
         region=boxes[0] if len(boxes) == 1 else None,
+    )
+
+
+def _plan(
+    questions: tuple[Question, ...],
+    options: dict[str, str],
+    scope: list[str] | Literal["Global"],
+    named: list[str],
+    tools: list[str],
+) -> PlannerOutput:
+    """What is to be done about some places and things, for which distortions and tools are named."""
+    # Where nothing is to be measured, the file itself tells what is asked.
+    measures = bool(options) or any(question.measures for question in questions)
+    scopes = [scope] if isinstance(scope, str) else scope
+    mode = _answer_mode(questions, options)
+    sought = (", ".join(named) or "all distortions") if measures else "what the file itself tells"
+    where = "the whole image" if scope == GLOBAL else ", ".join(scopes)
+    beside = f", and it names {', '.join(tools)}" if tools else ""
+    return PlannerOutput(
+        answer_mode=mode,
+        query_scope=scope,
+        distortion_source="Explicit" if named else "Inferred",
+        distortions={name: list(named) for name in scopes} if named else None,
+        required_tools=tools or None,
+        plan=PlanControlFlags(**dict.fromkeys(PlanControlFlags.model_fields, measures)),
+        rationale=f"The query asks about {where}: {sought} is looked for, to give {mode}{beside}.",
     )
 
 

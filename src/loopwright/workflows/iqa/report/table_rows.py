@@ -14,7 +14,7 @@ import numpy as np
 
 from loopwright.engine.events.reasons import stops_of
 from loopwright.engine.ledger import StopReason
-from loopwright.workflows.iqa.answer.fusion import QualityScore, quality_score
+from loopwright.workflows.iqa.answer.verdicts import QualityScore, quality_score
 from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection import is_sure
 from loopwright.workflows.iqa.schemas import Box, DistortionFinding, ExecutorOutput, SummarizerOutput

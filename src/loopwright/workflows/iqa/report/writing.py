@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from loopwright.files import complete
-from loopwright.workflows.iqa.answer.fusion import level_name, level_of
+from loopwright.workflows.iqa.answer.verdicts import level_name, level_of
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.report.pictures import pictures
 from loopwright.workflows.iqa.report.table_rows import STRENGTHS, Overview, ReportRow

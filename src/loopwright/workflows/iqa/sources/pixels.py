@@ -119,10 +119,7 @@ def _deep_colour(file: BinaryIO, size: tuple[int, int]) -> RGB:
     if decoded is None or decoded.dtype != np.uint16 or decoded.ndim != 3 or decoded.shape[1::-1] != size:
         raise ImageError("16-bit colour of a kind that OpenCV does not read; convert it to 8 bits or to a 16-bit PNG")
     swap = cv2.COLOR_BGRA2RGBA if decoded.shape[2] == 4 else cv2.COLOR_BGR2RGB
-    pixels = np.empty(decoded.shape, np.uint8)
-    for rows in _strips(*size):
-        pixels[rows] = _scaled(cv2.cvtColor(decoded[rows], swap), 65535)
-    return pixels
+    return _by_strips(size, decoded.shape[2], lambda rows: _scaled(cv2.cvtColor(decoded[rows], swap), 65535))
 
 
 def _deep_grey(image: Image.Image, tags: dict[int, Any]) -> RGB:
@@ -134,12 +131,8 @@ def _deep_grey(image: Image.Image, tags: dict[int, Any]) -> RGB:
         raise ImageError("signed integer pixels have no known range; convert it to 8 bits, or to 16 without sign")
     # 12 bits come as they are, in the low end of 16.
     white = 4095 if tuple(tags.get(_BITS, ())) == (12,) else 65535
-    inverted = tags.get(_PHOTOMETRIC) == 0
-    pixels = np.empty((image.height, image.width, 3), np.uint8)
-    for rows in _strips(*image.size):
-        grey = _scaled(np.asarray(_cut(image, rows)), white)
-        pixels[rows] = (255 - grey if inverted else grey)[..., np.newaxis]
-    return pixels
+    grey = _by_strips(image.size, 1, lambda rows: _scaled(np.asarray(_cut(image, rows)), white)[..., np.newaxis])
+    return np.repeat(255 - grey if tags.get(_PHOTOMETRIC) == 0 else grey, 3, axis=2)
 
 
 def _scaled(values: NDArray[Any], white: int) -> RGB:
@@ -156,11 +149,12 @@ def _eight_bits(image: Image.Image, notes: list[str]) -> RGB:
         change = _to_srgb(image, "CMYK", notes)
         told = "with its colour profile" if change else "without a colour profile"
         notes.append(f"CMYK, converted to RGB {told}")
-        return _by_strips(image, change or (lambda strip: strip.convert("RGB")), 3)
+        convert: Callable[[Image.Image], Image.Image] = change or (lambda strip: strip.convert("RGB"))
+        return _by_strips(image.size, 3, lambda rows: np.asarray(convert(_cut(image, rows))))
     if mode in _MODE_NOTES:
         notes.append(_MODE_NOTES[mode])
     target = "RGBA" if image.has_transparency_data else "RGB"
-    return _by_strips(image, lambda strip: strip.convert(target), len(target))
+    return _by_strips(image.size, len(target), lambda rows: np.asarray(_cut(image, rows).convert(target)))
 
 
 def _strips(width: int, height: int) -> list[slice]:
@@ -172,10 +166,11 @@ def _cut(image: Image.Image, rows: slice) -> Image.Image:
     return image.crop((0, rows.start, image.width, rows.stop))
 
 
-def _by_strips(image: Image.Image, convert: Callable[[Image.Image], Image.Image], channels: int) -> RGB:
-    pixels = np.empty((image.height, image.width, channels), np.uint8)
-    for rows in _strips(*image.size):
-        pixels[rows] = np.asarray(convert(_cut(image, rows)))
+def _by_strips(size: tuple[int, int], channels: int, strip: Callable[[slice], NDArray[Any]]) -> RGB:
+    """Pixels of a width and height that are made some rows at a time."""
+    pixels = np.empty((size[1], size[0], channels), np.uint8)
+    for rows in _strips(*size):
+        pixels[rows] = strip(rows)
     return pixels
 
 

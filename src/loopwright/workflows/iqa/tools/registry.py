@@ -11,14 +11,13 @@ from loopwright.workflows.iqa.measuring.gradients import gmsd, mdsi
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import LoadedImage
-from loopwright.workflows.iqa.tools.blind.brisque import brisque
-from loopwright.workflows.iqa.tools.blind.features import NAME as BLIND_SCORE
-from loopwright.workflows.iqa.tools.blind.gaussian_model import blind_score
+from loopwright.workflows.iqa.tools.blind_score import NAME as BLIND_SCORE
+from loopwright.workflows.iqa.tools.blind_score import blind_score
 from loopwright.workflows.iqa.tools.full_reference.fidelity import vif
 from loopwright.workflows.iqa.tools.full_reference.saliency import vsi
 from loopwright.workflows.iqa.tools.full_reference.structure import ms_ssim, psnr, ssim
 from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
-from loopwright.workflows.iqa.tools.niqe import niqe
+from loopwright.workflows.iqa.tools.natural_scenes import brisque, niqe
 
 
 @dataclasses.dataclass(frozen=True)

@@ -126,9 +126,7 @@ def magnitude(x: Plane, y: Plane) -> Plane:
     Not by `cv2.magnitude`, whose last digit depends on where in memory the arrays lie, nor by `np.hypot`, which is
     several times as slow to avoid an overflow that grey levels cannot bring about.
     """
-    squared = x * x
-    squared += y * y
-    return np.sqrt(squared, out=squared)
+    return np.sqrt(x * x + y * y)
 
 
 def level_counts(channel: NDArray[np.uint8]) -> NDArray[np.float32]:

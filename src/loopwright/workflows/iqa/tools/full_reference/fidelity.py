@@ -55,35 +55,20 @@ def _information(image: Map, reference: Map, window: int) -> tuple[float, float]
 
 
 def _information_of_rows(image: Map, reference: Map, window: int) -> tuple[float, float]:
-    # Buffers are used again as soon as they are free: fresh ones cost more in page faults than the arithmetic. The
-    # border, where windows lie partly outside, is cut only in the end, as whole planes are faster than their insides.
-    spare = np.empty_like(image)
     mean, mean_ref = _mean(image, window), _mean(reference, window)
-    variance = _mean(np.multiply(image, image, out=spare), window)
-    variance_ref = _mean(np.multiply(reference, reference, out=spare), window)
-    common = _mean(np.multiply(image, reference, out=spare), window)
-    common -= np.multiply(mean, mean_ref, out=spare)
-    variance -= np.multiply(mean, mean, out=mean)
-    np.maximum(variance, 0, out=variance)
-    variance_ref -= np.multiply(mean_ref, mean_ref, out=mean_ref)
-    np.maximum(variance_ref, 0, out=variance_ref)
-    gain = np.divide(common, np.add(variance_ref, _TINY, out=spare), out=mean)
-    rest = np.subtract(variance, np.multiply(gain, common, out=common), out=common)
+    variance = np.maximum(_mean(image * image, window) - mean * mean, 0)
+    variance_ref = np.maximum(_mean(reference * reference, window) - mean_ref * mean_ref, 0)
+    common = _mean(image * reference, window) - mean * mean_ref
+    gain = common / (variance_ref + _TINY)
+    rest = variance - gain * common
     # Where one of the two is flat, or they run against each other, nothing is left.
-    nothing = gain < 0
-    nothing |= variance_ref < _TINY
-    nothing |= variance < _TINY
-    np.copyto(gain, 0, where=nothing)
-    np.copyto(rest, variance, where=nothing)
-    np.maximum(rest, _TINY, out=rest)
-    rest += _NOISE
-    gain *= gain
-    gain *= variance_ref
-    gain /= rest
-    gain += 1
-    variance_ref *= 1 / _NOISE
-    variance_ref += 1
-    return _sum_of_logs(_inside(gain, window)), _sum_of_logs(_inside(variance_ref, window))
+    nothing = (gain < 0) | (variance_ref < _TINY) | (variance < _TINY)
+    gain[nothing] = 0
+    rest[nothing] = variance[nothing]
+    kept = gain * gain * variance_ref / (np.maximum(rest, _TINY) + _NOISE) + 1
+    there = variance_ref * (1 / _NOISE) + 1
+    # The border, where windows lie partly outside, is cut only here, as whole planes are faster than their insides.
+    return _sum_of_logs(_inside(kept, window)), _sum_of_logs(_inside(there, window))
 
 
 def _sum_of_logs(values: Map) -> float:

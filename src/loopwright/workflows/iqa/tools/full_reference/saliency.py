@@ -51,18 +51,16 @@ def vsi(pair: Pair) -> float:
     seen, seen_ref = (_saliency(rgb, pair.block) for rgb in (pair.image, pair.reference))
     alike = similarity(seen, seen_ref, _C_SALIENCY)
     alike *= cv2.pow(similarity(_edges(light), _edges(light_ref), _C_EDGES), _EDGE_WEIGHT)
-    colour = similarity(m, m_ref, _C_COLOUR)
-    colour *= similarity(n, n_ref, _C_COLOUR)
+    colour = similarity(m, m_ref, _C_COLOUR) * similarity(n, n_ref, _C_COLOUR)
     # The real part of a negative number's root.
     turned = np.where(colour < 0, np.float32(math.cos(math.pi * _COLOUR_WEIGHT)), np.float32(1))
-    alike *= cv2.pow(np.abs(colour, out=colour), _COLOUR_WEIGHT)
-    alike *= turned
+    alike = alike * cv2.pow(np.abs(colour), _COLOUR_WEIGHT) * turned
     weight = np.maximum(seen, seen_ref)
     total = float(weight.sum(dtype=np.float64))
     # Where nothing catches the eye, every place counts the same.
     if total <= 0:
         return float(alike.mean(dtype=np.float64))
-    return float(np.multiply(alike, weight, out=alike).sum(dtype=np.float64)) / total
+    return float((alike * weight).sum(dtype=np.float64)) / total
 
 
 def _saliency(image: Rgb, block: int) -> Map:
@@ -71,16 +69,11 @@ def _saliency(image: Rgb, block: int) -> Map:
     By SDSP: what stands out at a middle frequency in CIELAB, near the middle, and of a warm colour.
     """
     lab = _lab(image)
-    found = np.sqrt(_standing_out(lab))
-    found *= _prepared()[1]
-    found *= _warm(lab)
+    found = np.sqrt(_standing_out(lab)) * _prepared()[1] * _warm(lab)
     height, width = image.shape[:2]
     found = _stretched(f32(cv2.transpose(_stretched(f32(cv2.transpose(found)), width))), height)
     low, high = float(found.min()), float(found.max())
-    found = block_mean(found, block, MIRRORED)
-    found -= np.float32(low)
-    found /= np.float32(high - low + float(_TINY))
-    return found
+    return (block_mean(found, block, MIRRORED) - low) / (high - low + float(_TINY))
 
 
 def _standing_out(lab: list[Map]) -> Map:
@@ -88,10 +81,8 @@ def _standing_out(lab: list[Map]) -> Map:
     band = _prepared()[0]
     total = np.zeros_like(lab[0])
     for channel in lab:
-        spectrum = f32(cv2.dft(channel))
-        spectrum *= band
-        kept = f32(cv2.dft(spectrum, dst=spectrum, flags=cv2.DFT_INVERSE | cv2.DFT_REAL_OUTPUT))
-        total += np.multiply(kept, kept, out=kept)
+        kept = f32(cv2.dft(f32(cv2.dft(channel)) * band, flags=cv2.DFT_INVERSE | cv2.DFT_REAL_OUTPUT))
+        total += kept * kept
     return total
 
 
@@ -100,14 +91,9 @@ def _warm(lab: list[Map]) -> Map:
     warmth = np.zeros((_SIDE, _SIDE), np.float32)
     for channel in lab[1:]:
         low, high = float(channel.min()), float(channel.max())
-        scaled = channel - np.float32(low)
-        scaled /= np.float32(high - low + float(_TINY))
-        scaled *= scaled
-        warmth += scaled
-    warmth *= np.float32(-1 / _WARMTH**2)
-    # Below this it is nothing beside 1, and OpenCV takes ten times as long where its result underflows.
-    np.maximum(warmth, np.float32(-80), out=warmth)
-    return np.subtract(np.float32(1), f32(cv2.exp(warmth, dst=warmth)), out=warmth)
+        warmth += ((channel - low) / (high - low + float(_TINY))) ** 2
+    # Below -80 it is nothing beside 1, and OpenCV takes ten times as long where its result underflows.
+    return 1 - f32(cv2.exp(np.maximum(warmth * (-1 / _WARMTH**2), -80)))
 
 
 @functools.cache
@@ -139,10 +125,7 @@ def _stretched(values: Map, full: int) -> Map:
     places = np.arange(full) * ((_SIDE - 1) / (full - 1))
     below = np.minimum(places.astype(np.intp), _SIDE - 2)
     share = (places - below).astype(np.float32)[:, np.newaxis]
-    stretched = np.diff(values, axis=0)[below]
-    stretched *= share
-    stretched += values[below]
-    return stretched
+    return np.diff(values, axis=0)[below] * share + values[below]
 
 
 def _lab(image: Rgb) -> list[Map]:
@@ -156,11 +139,9 @@ def _lab(image: Rgb) -> list[Map]:
 
 
 def _looked_up(table: NDArray[np.float32], values: Map, steps: int) -> Map:
-    """The table's value at the nearest of `steps` places a unit; `values` is overwritten."""
-    values *= np.float32(steps)
-    values += np.float32(0.5)
+    """The table's value at the nearest of `steps` places a unit."""
     # Indexes of any other type are converted first, which takes longer than looking them up.
-    return table.take(values.astype(np.intp))
+    return table.take((values * steps + 0.5).astype(np.intp))
 
 
 @functools.cache

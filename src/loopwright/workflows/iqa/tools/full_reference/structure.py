@@ -97,12 +97,9 @@ def _averaged(planes: Two, block: int) -> Two:
 
 def _likeness(planes: Two) -> _Likeness:
     mean, spread, difference, difference_spread = _moments(planes)
-    mean += _MIDDLE
-    energy = np.multiply(mean, mean, out=mean)
-    means = _ratio(energy, difference, 2 * _C1)
+    means = _ratio((mean + _MIDDLE) ** 2, difference, 2 * _C1)
     spreads = _ratio(spread, difference_spread, 2 * _C2)
-    contrast = _mean(spreads)
-    return _Likeness(_mean(np.multiply(means, spreads, out=means)), contrast)
+    return _Likeness(_mean(means * spreads), _mean(spreads))
 
 
 def _contrast(planes: Two) -> float:
@@ -117,33 +114,21 @@ def _moments(planes: Two) -> tuple[Map, Map, Map, Map]:
     alike. Sum and difference carry twice the energy of the two planes.
     """
     # Centred on zero, so that the squares below lose fewer float32 digits.
-    # Buffers are used again as soon as they are free: fresh ones cost more in page faults than the arithmetic.
-    total = planes.image + planes.reference
-    total -= _MIDDLE
-    difference = planes.image - planes.reference
-    mean = _gaussian(total)
-    spread = _gaussian(np.multiply(total, total, out=total))
-    difference_mean = _gaussian(difference, into=total)
-    difference_spread = _gaussian(np.multiply(difference, difference, out=difference))
-    spread -= np.multiply(mean, mean, out=difference)
-    difference_mean *= difference_mean
-    difference_spread -= difference_mean
+    total, difference = planes.image + planes.reference - _MIDDLE, planes.image - planes.reference
+    mean, difference_mean = _gaussian(total), _gaussian(difference) ** 2
+    spread = _gaussian(total * total) - mean * mean
+    difference_spread = _gaussian(difference * difference) - difference_mean
     return mean, spread, difference_mean, difference_spread
 
 
 def _ratio(total: Map, difference: Map, constant: float) -> Map:
-    """``(total - difference + c) / (total + difference + c)``, in place of both."""
-    total += np.float32(constant)
-    total += difference
-    difference /= total
-    difference *= np.float32(-2)
-    difference += np.float32(1)
-    return difference
+    """``(total - difference + c) / (total + difference + c)``."""
+    return 1 - 2 * (difference / (total + constant + difference))
 
 
 def _mean(values: Map) -> float:
     return float(values[_BORDER:-_BORDER, _BORDER:-_BORDER].mean(dtype=np.float64))
 
 
-def _gaussian(values: Map, into: Map | None = None) -> Map:
-    return f32(cv2.GaussianBlur(values, (WINDOW, WINDOW), SIGMA, dst=into))
+def _gaussian(values: Map) -> Map:
+    return f32(cv2.GaussianBlur(values, (WINDOW, WINDOW), SIGMA))

@@ -51,11 +51,7 @@ def haarpsi(pair: Pair) -> float:
 
 def _pooled(first: Map, second: Map, weight: Map) -> tuple[float, float]:
     """The weighted sum of the logistic of the mean of two likenesses, and the sum of the weights."""
-    alike = np.add(first, second, out=first)
-    alike *= np.float32(-_ALPHA / 2)
-    logistic = f32(cv2.exp(alike))
-    logistic += np.float32(1)
-    np.divide(weight, logistic, out=logistic)
+    logistic = weight / (f32(cv2.exp((first + second) * (-_ALPHA / 2))) + 1)
     return float(logistic.sum(dtype=np.float64)), float(weight.sum(dtype=np.float64))
 
 

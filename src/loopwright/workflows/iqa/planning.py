@@ -1,4 +1,4 @@
-"""What the evidence lacks: in words, for the summarizer that asks for another plan, and the plan that would find it."""
+"""The planner without a chat model, what the evidence lacks, and the rules that every plan keeps, whoever made it."""
 
 import dataclasses
 import re
@@ -6,15 +6,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from loopwright.workflows.iqa.answer.fusion import contradicting
+from loopwright.errors import PlannerError
+from loopwright.workflows.iqa.answer.verdicts import contradicting
 from loopwright.workflows.iqa.distortions import in_words, kind_of
 from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.places import REGION_PREFIX
 from loopwright.workflows.iqa.question.reading import QueryReading, read_query
 from loopwright.workflows.iqa.question.vocabulary import named_distortions
-from loopwright.workflows.iqa.schemas import GLOBAL, AnswerMode, ExecutorOutput, PlannerOutput, QueryType, ReferenceMode
+from loopwright.workflows.iqa.schemas import (
+    GLOBAL,
+    AnswerMode,
+    ExecutorOutput,
+    PlannerInput,
+    PlannerOutput,
+    QueryType,
+    ReferenceMode,
+)
 from loopwright.workflows.iqa.tools.calibration import calibrations
-from loopwright.workflows.iqa.tools.registry import all_tools
+from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
 
 
 class Lack(NamedTuple):
@@ -246,7 +255,7 @@ def _requiring(case: Case, other: str) -> dict[str, Any]:
     usable = {tool.name for tool in all_tools() if full or tool.reference is ReferenceMode.NONE}
     scored = sorted(usable & set(scores), key=lambda name: (name != primary, list(scores).index(name)))
     waiting = [name for name in case.plan.required_tools or () if name in usable - case.tried]
-    tools = dict.fromkeys([*case.reading.tools, *scored, *waiting, other])
+    tools = dict.fromkeys([*(case.reading.plan.required_tools or ()), *scored, *waiting, other])
     return {"required_tools": list(tools), **_flags(case, tool_selection=False, tool_execution=True)}
 
 
@@ -256,3 +265,87 @@ def _flags(case: Case, **flags: bool) -> dict[str, Any]:
 
 def _without_article(name: str) -> str:
     return re.sub(r"^(the|a|an)\s+", "", name.strip(), flags=re.IGNORECASE)
+
+
+def make_plan(
+    task: PlannerInput, *, previous: PlannerOutput | None = None, evidence: ExecutorOutput | None = None
+) -> PlannerOutput:
+    """Plan by rules. The same arguments always give the same plan.
+
+    Without feedback this is the first plan; with feedback, the previous plan is changed so that it can find what was
+    missing (see `revise`). If there is nothing left to change, the plan is the
+    previous one in every parameter, and its rationale says so.
+
+    Raises:
+        PlannerError: If no valid plan exists: an empty query, or a named tool that needs a reference where none is.
+        UnknownNameError: If the query asks for a tool that nobody knows.
+    """
+    reading = read_query(task.query)
+    plan = reading.plan
+    if task.feedback:
+        plan = revise(previous or plan, evidence, task.feedback, reading)
+    return enforce(plan, reading, reference_path=task.reference_path)
+
+
+def enforce(plan: PlannerOutput, reading: QueryReading, *, reference_path: str | None) -> PlannerOutput:
+    """Hold a plan, which is not changed, to the rules that no query and no chat model can switch off.
+
+    Tools compare with a reference if and only if there is one; every tool is a registered one that can run; the tools
+    that the query names are required, and the choice of others is off; a query with options is a choice, one without
+    is none; where the options are distortions, all are looked for; a query that is not about quality gets no work.
+
+    Raises:
+        PlannerError: If a required tool needs a reference and there is none.
+        UnknownNameError: If a required tool is not registered.
+    """
+    named = reading.plan.required_tools or []
+    tools = list(dict.fromkeys(get_tool(name).name for name in (*named, *(plan.required_tools or ()))))
+    if plan.query_type is QueryType.OTHER and not named:
+        return PlannerOutput(
+            query_type=QueryType.OTHER, answer_mode=_answer_mode(plan, reading), reference_mode=_mode(reference_path),
+            rationale=plan.rationale,
+        )  # fmt: skip
+    require_reference(tools, reference_path)
+    if set(plan.required_tools or ()) == set(tools):
+        tools = plan.required_tools or []  # their order says which score is the answer
+    flags = {"tool_selection": False, "tool_execution": True} if named else {}
+    explicit = plan.distortion_source == "Explicit" and not reading.option_distortions
+    if reading.option_distortions:
+        flags["distortion_detection"] = True
+    distortions = {scope: names for scope, names in (plan.distortions or {}).items() if names}
+    return PlannerOutput(
+        answer_mode=_answer_mode(plan, reading),
+        query_scope=plan.query_scope or GLOBAL,
+        distortion_source="Explicit" if explicit and distortions else "Inferred",
+        distortions=distortions or None,
+        reference_mode=_mode(reference_path),
+        required_tools=list(tools) or None,
+        plan=plan.plan.model_copy(update=flags),
+        rationale=plan.rationale,
+    )
+
+
+def require_reference(tools: Sequence[str], reference_path: str | None) -> None:
+    """Check that tools can run.
+
+    Raises:
+        PlannerError: If one of them needs a reference and there is none.
+        UnknownNameError: If one of them is not registered.
+    """
+    needy = [get_tool(name).name for name in tools if get_tool(name).reference is ReferenceMode.FULL]
+    if needy and not reference_path:
+        free = ", ".join(tool.name for tool in all_tools() if tool.reference is ReferenceMode.NONE)
+        raise PlannerError(
+            f"{', '.join(dict.fromkeys(needy))} compares with a reference image, and there is none; "
+            f"give one (reference_path, --reference), or name a tool that needs none: {free}"
+        )
+
+
+def _answer_mode(plan: PlannerOutput, reading: QueryReading) -> AnswerMode:
+    if reading.options:
+        return AnswerMode.MCQ
+    return reading.plan.answer_mode if plan.answer_mode is AnswerMode.MCQ else plan.answer_mode
+
+
+def _mode(reference_path: str | None) -> ReferenceMode:
+    return ReferenceMode.FULL if reference_path else ReferenceMode.NONE

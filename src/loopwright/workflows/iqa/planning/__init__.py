@@ -1,1 +1,0 @@
-"""Plans: the first one from the question, and the next ones from what was missing."""
