@@ -20,6 +20,7 @@ _MAKING = re.compile(
 """The names of what may make a graph."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NAMING = (ast.Name, ast.Attribute, ast.Constant)
 
 
 class Makers:
@@ -62,8 +63,10 @@ class _File:
         """The lines that may make a graph, in order."""
         self.names = set[str]()
         """What has such lines, also where it is imported, by the names that it is called by: ``f``, ``C``, ``C.f``."""
-        nodes = every(tree)
-        classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+        of_kind = defaultdict[type[ast.AST], list[Any]](list)
+        for node in every(tree):
+            of_kind[type(node)].append(node)
+        classes, naming = of_kind[ast.ClassDef], [each for kind in _NAMING for each in of_kind[kind]]
         outer = [each for of in tree.body for each in (of, *(parts_of(of) if isinstance(of, ast.If | ast.Try) else ()))]
         own = [(node.name, node) for node in outer if isinstance(node, (*_FUNCTIONS, ast.ClassDef))]
         own += [(f"{of.name}.{node.name}", node) for of in classes for node in of.body if isinstance(node, _FUNCTIONS)]
@@ -77,17 +80,16 @@ class _File:
             name = identifier(base.value if isinstance(base, ast.Subscript) else base)
             self._heirs[name].add(heir)
             self._heirs[heir].add(name)
-        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
         self._imported = defaultdict[str, set[str]](set)
         """What is imported by its name, with the names that it has here."""
-        for alias in (alias for node in imports for alias in node.names):
+        for alias in (alias for kind in (ast.Import, ast.ImportFrom) for node in of_kind[kind] for alias in node.names):
             self._imported[alias.name].add(alias.asname or alias.name.partition(".")[0])
         self._modules = frozenset[str]().union(*self._imported.values())
-        made = [(name, node) for node in nodes if _MAKING.fullmatch(name := _named(node))]
+        made = [(name, node) for node in naming if _MAKING.fullmatch(name := _named(node))]
         self.lines += sorted(getattr(node, "end_lineno", 0) for _, node in made)
         self._called = defaultdict[str, list[int]](list)
         """What is named here or of a module, to be called or handed on, and of a class's own object, with its lines."""
-        used = [(identifier(node), node) for node in nodes if self._is_used(node)]
+        used = [(identifier(node), node) for node in naming if self._is_used(node)]
         used += [(_called_inside(node, of.name), node) for of in classes for node in every(of)]
         for name, node in (each for each in used if each[0]):
             self._called[name].append(getattr(node, "end_lineno", 0))
