@@ -9,7 +9,7 @@ from shapes import edges_of
 from stages import QUICK, START, Stages, configured
 
 from loopwright.workflows.iqa import SummarizerOutput, build_graph, decide_next_node, run_pipeline, visualize_graph
-from loopwright.workflows.iqa.planning.plans import make_plan
+from loopwright.workflows.iqa.planning import make_plan
 from loopwright.workflows.iqa.routes import wants_replan
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerInput
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from serve_for_browser import DATA, essay
 
-from loopwright.runs.evaluations import kept
+from loopwright.runs.preparing import kept_evaluation
 from loopwright.runs.store import open_runs
 from loopwright.workflows.evaluation import Expected, Question, evaluate, without_loop
 from loopwright.workflows.user_graph import UserGraph
@@ -22,4 +22,4 @@ if __name__ == "__main__":
     once = UserGraph("essay", without_loop(whole.graph(None), "improve"))
     with closing(open_runs(f"sqlite:{DATA / 'runs.db'}")) as store:
         for version, workflow in (("written once", once), ("written twice", whole)):
-            kept(store, workflow, partial(evaluate, workflow, QUESTIONS), "town", version, {})
+            kept_evaluation(store, workflow, partial(evaluate, workflow, QUESTIONS), "town", version, {})

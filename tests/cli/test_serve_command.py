@@ -51,7 +51,9 @@ def test_an_entry_of_langgraph_json_that_could_be_several_graphs_is_refused(loop
     (tmp_path / "two.py").write_text(f"{GRAPH}other = StateGraph(State).add_node('a', print).add_edge(START, 'a')")
     (tmp_path / "langgraph.json").write_text('{"graphs": {"mine": "./two.py"}}')
     told = loopwright("serve", "--port", "0", cwd=tmp_path).stderr
-    assert "'mine' could be" in told and told.endswith("two.py:other: name one of them behind a colon\n")
+    assert "'mine' cannot be loaded: it could be" in told and told.endswith(
+        "two.py:other: name one of them behind a colon\n"
+    )
 
 
 def test_an_open_address_needs_a_long_token(refused, tmp_path, monkeypatch):
@@ -61,14 +63,18 @@ def test_an_open_address_needs_a_long_token(refused, tmp_path, monkeypatch):
     assert "its token has 15 characters" in told and "fifteen" not in told
 
 
-def test_a_node_that_leaves_the_program_ends_its_own_run_only_in_a_project_of_langgraph_s(tmp_path):
+def test_a_node_that_leaves_the_program_ends_its_own_run_only_in_a_project_of_langgraph_s(
+    loopwright, tmp_path, monkeypatch
+):
     made = GRAPH.replace(".upper()", ".upper() + WORD + os.environ['TONE'] if state['question'] == 'stay' else exit(3)")
-    made = f"import os\nfrom words import WORD\n{made}\nasync def make(config): return config and graph"
+    made = f"import os\nfrom contextlib import asynccontextmanager\nfrom words import WORD\n{made}"
+    made += "@asynccontextmanager\nasync def make(config, runtime):\n    yield config and runtime.execution_runtime and graph"
     (tmp_path / "mine.py").write_text(made)
     (tmp_path / "lib" / "src").mkdir(parents=True)
     (tmp_path / "lib" / "src" / "words.py").write_text("WORD = ' PUT'")
     (tmp_path / ".env").write_text("# a comment\nexport TONE='!'  # as loud as that\nKEY=\"a\nb\"\n")
-    told = {"graphs": {"My graph": "./mine.py:make"}, "dependencies": ["./lib", "langchain"], "env": ".env"}
+    graphs = {"My graph": "./mine.py:make", "gone": "./gone.py:graph", "other": {"path": "./mine.py:graph"}}
+    told = {"graphs": graphs, "dependencies": ["./lib", "langchain"], "env": ".env"}
     (tmp_path / "langgraph.json").write_text(json.dumps(told))
     with serving(PROGRAM, tmp_path, "langgraph.json") as (process, client):
         asked = ({"question": word} for word in ("leave", "stay"))
@@ -77,6 +83,47 @@ def test_a_node_that_leaves_the_program_ends_its_own_run_only_in_a_project_of_la
         assert stayed.json()["outcome"]["answer"] == "STAY PUT!"
         assert client.get("/v1/assistants/My graph").json()["name"] == "My graph"
         assert process.poll() is None
+        wrong = (
+            client.get("/v1/runs", params={"since": "2020"}).json()["error"],
+            client.patch("/v1/runs").headers["allow"],
+        )
+        assert "give a day as 2026-01-31" in wrong[0] and wrong[1] == "GET, POST"
+        for zoned in ("2026-01-31T12:00:00 02:00", "20260131", "1767225600"):  # an address's + is a space
+            assert client.get("/v1/runs", params={"since": zoned}).is_success
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    (tmp_path / "asked.jsonl").touch()
+    said = loopwright("evaluate", "langgraph.json", "asked.jsonl", cwd=tmp_path).stderr.splitlines()
+    assert said == [
+        f"loopwright: langgraph.json: 'gone' cannot be loaded: there is no file {tmp_path / 'gone.py'}; it is left out",
+        "loopwright: langgraph.json holds several graphs: give one of langgraph.json:My graph, langgraph.json:other",
+    ]
+    assert loopwright("run", "langgraph.json:My graph", "--question", "stay", cwd=tmp_path).stdout == "STAY PUT!\n"
+
+
+OPENED = """
+import asyncio
+from contextlib import asynccontextmanager
+@asynccontextmanager
+async def make():
+    asked, said, me = asyncio.Queue(), asyncio.Queue(), asyncio.current_task()
+    async def answering():
+        while True:
+            await said.put((await asked.get()).upper())
+    async def ask(state):
+        await asked.put(state["question"])
+        return {"answer": await asyncio.wait_for(said.get(), 5)}
+    task = asyncio.create_task(answering())
+    yield StateGraph(State).add_node("ask", ask).add_edge(START, "ask")
+    print("left by", "the same" if me is asyncio.current_task() else "another", "before", task.cancel())
+    raise OSError("the line is dead")
+"""
+
+
+def test_what_a_factory_opened_answers_in_the_runs_and_is_left_by_the_task_that_entered_it(loopwright, tmp_path):
+    (tmp_path / "mine.py").write_text(f"{GRAPH}{OPENED}")
+    said = loopwright("run", "mine.py:make", "--question", "why", cwd=tmp_path)
+    assert said.stdout == "WHY\n" and "left by the same before True\n" in said.stderr
+    assert "cannot be closed: OSError: the line is dead" in said.stderr and "Traceback" not in said.stderr
 
 
 @pytest.mark.parametrize("file", ["runs.db", "checkpoints.db"])

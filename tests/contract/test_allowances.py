@@ -67,8 +67,8 @@ def test_all_of_several_or_nothing(url):
     store = open_runs(url)
     one = {"model_calls": 1, "tokens": 5, "usd": 0}
     assert store.charge([Charge("b", one, {"tokens": 9}), Charge("a", one, {"model_calls": 1})]) is None
-    refused = store.charge([Charge("a", one), Charge("b", one, {"tokens": 9})])
-    assert (refused.charge.key, refused.resource, refused.spent) == ("b", "tokens", 5)
+    charge, resource, spent = store.charge([Charge("a", one), Charge("b", one, {"tokens": 9})])
+    assert (charge.key, resource, spent) == ("b", "tokens", 5)
     assert store.charge([Charge("a", one, {"model_calls": 2})]) is None, "nothing of what was refused is kept"
     assert store.charge([Charge("b", {"model_calls": 0, "tokens": -1, "usd": 0})]) is None
     assert store.charge([Charge("b", one, {"tokens": 9})]) is None

@@ -142,7 +142,7 @@ def test_begun_on_a_cluster_of_its_own_and_ended_without(photos, expected, tmp_p
     assert driver.returncode == 130 and "with --resume goes on" in said and "Traceback" not in said
     kept = journalled(journal_of(out))
     assert 0 < len(kept) < len(expected)
-    done = run_batch(photos, out, workers=2, resume=True).progress
+    done = run_batch(photos, out, workers=2, resume=True)
     assert done.unchanged >= len(kept) - BAD
     assert rows_of(out) == expected
 

@@ -27,11 +27,11 @@ async def follow_to_the_end(hub, run_id: str, after: int, limit: int, over: asyn
     seen: list[int] = []
     while True:
         last = over.is_set()
-        part = await hub.follow(run_id, after=seen[-1] if seen else after, patience=0.05, limit=limit)
-        seen += [event.seq for event in part.events]
-        if part.ended and last:
+        events, ended = await hub.follow(run_id, after=seen[-1] if seen else after, patience=0.05, limit=limit)
+        seen += [event.seq for event in events]
+        if ended and last:
             return seen
-        if part.ended:
+        if ended:
             await asyncio.sleep(0.001)
 
 

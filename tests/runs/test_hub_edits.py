@@ -19,6 +19,7 @@ from loopwright.engine import Loop, bounded
 from loopwright.errors import InputError
 from loopwright.runs.checkpoints import thread
 from loopwright.runs.editing import restored
+from loopwright.runs.states import checkpoints, state_at
 from loopwright.workflows.user_graph import UserGraph
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -70,16 +71,16 @@ async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_pa
     # Dozens of forks, each of which keeps the whole state again and again: small values do here.
     async with opened(tmp_path, mixed(hits=2, note=2), saver=saver) as hub:
         parent = await ran(hub, {"message": "why?", "topic": "old"}, "mixed")
-        places = await hub.checkpoints(parent.id)
-        whole = (await hub.state(parent.id, places[-1].checkpoint_id))["trace"]
+        places = checkpoints(hub.store, parent.id)
+        whole = state_at(hub.store, parent.id, places[-1].checkpoint_id)["trace"]
         assert whole == [*ROUND, *ROUND, "last"]
         edits = ({"topic": "new"}, {"trace": ["edited"]}, {"password": "first set here"})
         for number, place in enumerate(places if saver == "memory" else places[::2]):
-            before = (await hub.state(parent.id, place.checkpoint_id)).get("trace", [])
+            before = state_at(hub.store, parent.id, place.checkpoint_id).get("trace", [])
             for state in edits if saver == "memory" else edits[number % 3 :][:1]:
                 fork = await hub.until_ended((await hub.fork(parent.id, place.checkpoint_id, state=state)).id)
                 assert fork.status == "finished", (place, fork.error)
-                ended = await hub.state(fork.id, (await hub.checkpoints(fork.id))[-1].checkpoint_id)
+                ended = state_at(hub.store, fork.id, checkpoints(hub.store, fork.id)[-1].checkpoint_id)
                 rest = whole[len(before) :]
                 expected = ["edited", *rest] if "trace" in state else whole
                 assert ended["trace"] == expected, (place.step, place.next, state)
@@ -90,8 +91,8 @@ async def test_an_edit_never_changes_what_comes_next_where_nobody_can_say(tmp_pa
 async def test_what_was_not_edited_stays_as_it_is_and_a_shortened_view_cannot_become_a_value(tmp_path: Path) -> None:
     async with opened(tmp_path, mixed()) as hub:
         parent = await ran(hub, {"message": "why?"}, "mixed")
-        place = next(each for each in await hub.checkpoints(parent.id) if "join" in each.next).checkpoint_id
-        shown = await hub.state(parent.id, place)
+        place = next(each for each in checkpoints(hub.store, parent.id) if "join" in each.next).checkpoint_id
+        shown = state_at(hub.store, parent.id, place)
         assert shown["hits"][-1] == "… 100 more"
         asked = shown["messages"][-2]
         for edit, message in (
@@ -149,8 +150,8 @@ async def test_turns_forks_and_edits_take_up_differences_and_what_graphs_inside_
     async with opened(tmp_path, UserGraph("talk", made), saver=saver) as hub:
         await hub.until_ended((await hub.start("talk", {"said": ["a"]}, run_id="first")).id)
         listed = hub.saver.alist = mock.Mock(wraps=hub.saver.alist)
-        await hub.until_ended((await hub.continued("first", {"said": ["b"]}, turn="turn")).id)
-        before = next(each.checkpoint_id for each in await hub.checkpoints("turn") if each.next == ("more",))
+        await hub.until_ended((await hub.fork("first", None, given={"said": ["b"]}, fork_id="turn")).id)
+        before = next(each.checkpoint_id for each in checkpoints(hub.store, "turn") if each.next == ("more",))
         await hub.until_ended((await hub.fork("turn", before, fork_id="fork")).id)
         await hub.until_ended((await hub.fork("turn", before, state={"said": ["x"]}, fork_id="edit")).id)
         ended = {

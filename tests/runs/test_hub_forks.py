@@ -12,6 +12,7 @@ from loopwright import bounded
 from loopwright.errors import InputError, UnknownNameError
 from loopwright.runs.checkpoints import without_passes
 from loopwright.runs.schemas import RunFilter
+from loopwright.runs.states import checkpoints, state_at
 
 ASKED = {"question": "where?", "rounds": 3}
 SAVERS = pytest.mark.parametrize(
@@ -21,11 +22,11 @@ SAVERS = pytest.mark.parametrize(
 
 async def place(hub, run_id: str, following: str, which: int = 0) -> str:
     """The checkpoint before a node's visit."""
-    return [each for each in await hub.checkpoints(run_id) if following in each.next][which].checkpoint_id
+    return [each for each in checkpoints(hub.store, run_id) if following in each.next][which].checkpoint_id
 
 
-async def last_state(hub, run_id: str):
-    return await hub.state(run_id, (await hub.checkpoints(run_id))[-1].checkpoint_id)
+def last_state(hub, run_id: str):
+    return state_at(hub.store, run_id, checkpoints(hub.store, run_id)[-1].checkpoint_id)
 
 
 @SAVERS
@@ -40,7 +41,7 @@ async def test_a_fork_goes_on_as_its_parent_did_and_leaves_it_alone(tmp_path: Pa
         assert fork.status == "finished"
         assert fork.path == (*PATH, *PATH, "answer")
         assert desk.begun.total() == began + 9
-        assert await last_state(hub, fork.id) == await last_state(hub, parent.id)
+        assert last_state(hub, fork.id) == last_state(hub, parent.id)
         assert (fork.parent.run_id, fork.parent.checkpoint_id, fork.parent.step) == (parent.id, checkpoint, 4)
         assert (fork.parent.kind, fork.parent.edited, fork.title, fork.input) == ("fork", (), "where?", ASKED)
         events = await log(hub, fork.id)
@@ -60,7 +61,7 @@ async def test_an_edited_fork_has_the_values_whatever_their_reducers(tmp_path: P
         fork = await hub.until_ended((await hub.fork(parent.id, checkpoint, state=state)).id)
         assert fork.path == ("answer",), "with three rounds done, its router is content"
         assert fork.parent.edited == ("findings", "rounds", "trace")
-        ended = await last_state(hub, fork.id)
+        ended = last_state(hub, fork.id)
         assert ended["trace"] == ["edited", "answer"]
         assert ended["findings"] == [{"text": "mine", "score": 1.0}]
         assert ended["answer"] == "done after 3"
@@ -115,7 +116,7 @@ async def test_a_counterfactual_leaves_out_every_pass_of_the_loop(tmp_path: Path
         (decided,) = [event for event in events if event["type"] == "loop"]
         assert (decided["decision"], decided["limit"], decided["goto"]) == ("exhausted", 0, ["answer"])
         assert decided["reason"] == "round 1 is not enough"
-        ended = await last_state(hub, live.id)
+        ended = last_state(hub, live.id)
         assert ended["trace"] == [*PATH, "answer"]
         assert ended["past"] == []
         assert (await hub.record(parent.id)).passes == {"again": 2}

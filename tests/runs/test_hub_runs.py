@@ -17,6 +17,7 @@ from loopwright.engine import bounded
 from loopwright.engine.events.schema import run_event
 from loopwright.errors import ConfigError, InputError, StoreError, UnknownNameError
 from loopwright.runs.schemas import LoggedEvent, PromptVersion, RunFilter, RunLimits
+from loopwright.runs.states import checkpoints, state_at
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.api import RunChanges
 from loopwright.workflows.user_graph import UserGraph
@@ -220,7 +221,7 @@ async def test_a_deleted_run_is_gone_with_its_checkpoints(tmp_path: Path) -> Non
         await hub.delete(live.id)
         assert await hub.record(live.id) is None
         assert [saved async for saved in hub.saver.alist({"configurable": {"thread_id": live.id}})] == []
-        for asked in (hub.delete, hub.cancel, hub.resume, hub.checkpoints, hub.follow):
+        for asked in (hub.delete, hub.cancel, hub.resume, hub.follow):
             with pytest.raises(InputError, match=live.id):
                 await asked(live.id)
 
@@ -238,10 +239,10 @@ async def test_a_run_that_cannot_be_kept_has_not_ended_and_goes_on_from_what_is_
             desk.opened.add("check")
         await until(lambda: live.id not in hub._going)
         assert (await hub.known(live.id)).status in ("running", "queued")
-        shown = await hub.follow(live.id)
-        ended = [event.data for event in shown.events if event.name == "node_finished"]
+        shown, over = await hub.follow(live.id)
+        ended = [event.data for event in shown if event.name == "node_finished"]
         assert not any('"node":"check"' in data for data in ended), "what was never kept is not shown"
-        assert not shown.ended and not following.done()
+        assert not over and not following.done()
         if ends == "for good":
             hub.store.close()
             for told in (following, hub.until_ended(live.id)):
@@ -258,13 +259,13 @@ async def test_unknown_checkpoints_are_named(tmp_path: Path) -> None:
     async with opened(tmp_path, Walk()) as hub:
         live = await ran(hub, ASKED)
         with pytest.raises(UnknownNameError, match="checkpoint 'nope'"):
-            await hub.state(live.id, "nope")
-        places = await hub.checkpoints(live.id)
+            state_at(hub.store, live.id, "nope")
+        places = checkpoints(hub.store, live.id)
         assert [place.step for place in places] == [*range(-1, 5)]
-        state = await hub.state(live.id, places[-1].checkpoint_id)
+        state = state_at(hub.store, live.id, places[-1].checkpoint_id)
         assert state["trace"] == [*PATH, "answer"]
         assert state["findings"] == [{"text": "round 1", "score": 0.25}]
-        assert (await hub.state(live.id, places[3].checkpoint_id)).get("findings") is None
+        assert state_at(hub.store, live.id, places[3].checkpoint_id).get("findings") is None
 
 
 async def test_a_run_that_goes_on_keeps_the_prompts_that_it_began_with(tmp_path: Path) -> None:
@@ -370,7 +371,7 @@ async def test_a_thread_is_a_run_with_its_turns_and_forks(tmp_path):
     async with opened(tmp_path, Walk(model=model()), allowances=[Allowance(per="thread", model_calls=4)]) as hub:
         first = await walk(hub)
         for number, stopped in ((2, None), (3, "run")):
-            turn = await hub.continued(first.id, ASKS, turn=f"turn{number}")
+            turn = await hub.fork(first.id, None, given=ASKS, fork_id=f"turn{number}")
             assert (await hub.until_ended(turn.id, 30)).stop_reason == stopped
         assert (await walk(hub)).stop_reason is None
 

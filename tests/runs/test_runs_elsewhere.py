@@ -83,20 +83,20 @@ async def test_what_is_refused_ends_no_run_of_its_thread(tmp_path, workflow, wro
 
 async def test_a_turn_that_another_server_began_in_between_is_waited_for(tmp_path, monkeypatch):
     async with opened(tmp_path, Walk()) as hub:
-        threads, begin = threads_of(hub), hub.continued
+        threads, begin = threads_of(hub), hub.fork
         await ran(hub, ASKED, run_id="t")
         await ran(hub, {**ASKED, "rounds": 2}, run_id="other")
 
         async def later(*given: Any, **more: Any) -> Any:
-            monkeypatch.setattr(hub, "continued", begin)
+            monkeypatch.setattr(hub, "fork", begin)
             await begin(*given, **more)
             return await begin(*given, **more)
 
-        monkeypatch.setattr(hub, "continued", later)
+        monkeypatch.setattr(hub, "fork", later)
         turn, _before = await threads.run("t", "walk", Turn(input=ASKED))
         assert (turn.id, turn.parent.run_id, hub.store.get("t.turn2").status) == ("t.turn3", "t.turn2", "finished")
         with pytest.raises(InputError, match="already"):
-            await hub.continued("other", ASKED, turn="t.turn2")
+            await hub.fork("other", None, given=ASKED, fork_id="t.turn2")
         states = [each.checkpoint["channel_values"] async for each in hub.saver.alist(thread("t.turn2"))]
         assert max(each.get("rounds", 0) for each in states) == 2, "nothing of another run lies among them"
 
@@ -190,13 +190,15 @@ async def test_a_turn_takes_up_the_state_and_begins_new_books(tmp_path):
     async with opened(tmp_path, Walk()) as hub:
         first = await ran(hub, {**ASKED, "rounds": 9}, run_id="a")
         assert first.stop_reason == "again" and first.passes == {"again": 3}
-        turn = await hub.until_ended((await hub.continued("a", {"question": "and then?", "rounds": 6}, turn="b")).id)
+        turn = await hub.until_ended(
+            (await hub.fork("a", None, given={"question": "and then?", "rounds": 6}, fork_id="b")).id
+        )
         assert (turn.status, turn.title, turn.parent.kind, turn.parent.run_id) == ("finished", "and then?", "turn", "a")
         assert turn.outcome.answer == "done after 6", "the rounds of the turn before count on"
         assert turn.passes == {"again": 1} and turn.stop_reason is None
         assert await hub.record("a") == first.model_copy(update={"children": ("b",)})
         with pytest.raises(InputError, match="no run 'nothing'"):
-            await hub.continued("nothing", ASKED, turn="c")
+            await hub.fork("nothing", None, given=ASKED, fork_id="c")
 
 
 async def test_a_turn_is_given_its_own_input_once_whenever_the_server_stops(tmp_path):
@@ -206,7 +208,7 @@ async def test_a_turn_is_given_its_own_input_once_whenever_the_server_stops(tmp_
         await hub.start("walk", {**ASKED, "hold": "plan"}, run_id="holds")
         await until(lambda: walk.desk.waiting["plan"])
         for turn in "bc":
-            assert (await hub.continued("a", {"question": "and then?"}, turn=turn)).status == "queued"
+            assert (await hub.fork("a", None, given={"question": "and then?"}, fork_id=turn)).status == "queued"
         given = walk.run({"question": "and then?"}, {}, "c").graph_input
         await pausing(hub.graph("walk"), ["check"], []).ainvoke(given, thread("c"))  # killed before its log was kept
     walk.desk.opened.add("plan")

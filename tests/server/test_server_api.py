@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from loopwright.engine import Loop, bounded
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import Prompt, PromptLibrary
-from loopwright.runs.evaluations import kept
+from loopwright.runs.preparing import kept_evaluation
 from loopwright.server.retention import Retention, _forget_unused, forget_old
 from loopwright.workflows.api import NodeInfo
 from loopwright.workflows.evaluation import Expected, Question, evaluate
@@ -132,7 +132,7 @@ async def test_versions_that_were_evaluated_are_listed_and_forgotten(client, ser
     workflow = own_graph()
     store = served.app.state.context.hub.store
     ask = partial(evaluate, workflow, questions)
-    await asyncio.to_thread(kept, store, workflow, ask, "town", "a/b", {"writing": 1})
+    await asyncio.to_thread(kept_evaluation, store, workflow, ask, "town", "a/b", {"writing": 1})
     (found,) = (await client.get("/workflows/writer/evaluations")).json()
     assert (found["questions"], found["version"], found["prompts"]) == ("town", "a/b", {"writing": 1})
     assert [(each["input"], each["passes"]) for each in found["answers"]] == [({"question": "Why?"}, {"again": 2})]

@@ -5,7 +5,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from scripted_server import DONE, read_all, script
 
-from loopwright.server.rates import network_of
+from loopwright.server.auth import network_of
 from loopwright.server.settings import ServerSettings
 
 

@@ -228,9 +228,9 @@ async def log(hub: RunHub, run_id: str, channel: Channel = "run") -> list[KeptEv
     """All events of a run to its end."""
     found: list[KeptEvent] = []
     while True:
-        part = await hub.follow(run_id, channel, found[-1].seq if found else 0)
-        found += part.events
-        if part.ended:
+        events, ended = await hub.follow(run_id, channel, found[-1].seq if found else 0)
+        found += events
+        if ended:
             return found
 
 

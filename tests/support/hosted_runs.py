@@ -11,7 +11,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from loopwright.engine import RunEvent, RunResult, astream
 from loopwright.engine.events.schema import RunFinished, StateSaved, Told
-from loopwright.models.changes import model_changes, prompt_changes
+from loopwright.models.prompts import prompt_changes
+from loopwright.models.registry import model_changes
 from loopwright.models.usage import usage_of_the_run
 from loopwright.workflows.api import ClientEvent, Outcome, Run, Workflow
 

@@ -34,12 +34,12 @@ async def main(folder: Path, given: dict[str, Any]) -> None:
             await hub.resume(RUN)
         seen = 0
         while True:
-            part = await hub.follow(RUN, after=seen)
+            events, ended = await hub.follow(RUN, after=seen)
             with (folder / "seen").open("a", encoding="utf-8") as file:
-                for event in part.events:
+                for event in events:
                     file.write(json.dumps([event.seq, event.name, event.data]) + "\n")
                     seen = event.seq
-            if part.ended:
+            if ended:
                 break
         await hub.until_ended(RUN, 60)
 

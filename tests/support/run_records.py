@@ -63,10 +63,10 @@ def path_events(
     nodes: Sequence[str], *, resumed: bool = False, calls: dict[int, Call] | None = None, prefix: str = "c"
 ) -> list[RunEvent]:
     """The events of a run through these nodes, a second and a checkpoint each, with calls of models within some."""
-    at, events = BEGIN, list[RunEvent]()
+    at, events = BEGIN + timedelta(hours=resumed), list[RunEvent]()
     events.append(RunStarted(at=at, graph="writer", thread_id="run-1", resumed=resumed))
     for number, node in enumerate(nodes):
-        events.append(NodeStarted(at=at, node=node, task_id=str(number), visit=1))
+        events.append(NodeStarted(at=at, node=node, task_id=f"{prefix}{number}", visit=1))
         at += timedelta(seconds=1)
         if calls and number in calls:
             call = calls[number]
@@ -75,7 +75,7 @@ def path_events(
                 output_tokens=0, cost=call["cost"],
             )  # fmt: skip
             events.append(asked)
-        events.append(NodeFinished(at=at, node=node, task_id=str(number), visit=1, seconds=1.0, update={}))
+        events.append(NodeFinished(at=at, node=node, task_id=f"{prefix}{number}", visit=1, seconds=1.0, update={}))
         following = [*nodes[number + 1 : number + 2]]
         events.append(StateSaved(at=at, step=number, checkpoint_id=f"{prefix}{number}", next=following))
     events.append(RunFinished(at=at, seconds=float(len(nodes)), stop_reason=None))

@@ -1,6 +1,5 @@
 """Graphs that are imported: the ones that a command line names, and their exact proof."""
 
-import asyncio
 import importlib
 import importlib.util
 import sys
@@ -8,7 +7,7 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
-from inspect import iscoroutine, isfunction, signature
+from inspect import isfunction
 from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
+from loopwright.check.factories import called
 from loopwright.check.findings import CheckedGraph, Checker
 from loopwright.check.found import Place
 from loopwright.check.project import NOTEBOOK, SourceFile, package_root
@@ -99,17 +99,10 @@ def _makes_one(value: Any) -> bool:
 def _made(value: Any, target: str) -> Any:
     value = getattr(value, "__loopwright_graph__", value)  # a workflow's class makes its graph
     if callable(value) and not _is_graph(value):
-        value = _tried(partial(_called, value), f"{target}() fails")
+        value = _tried(partial(called, value), f"{target}() fails")
     if not _is_graph(value):
         raise GraphError(f"{target} is a {type(value).__name__}, not a LangGraph graph")
     return value
-
-
-def _called(factory: Callable[..., Any]) -> Any:
-    """What a factory makes; one that takes a run's configuration, as LangGraph's server gives it, has an empty one."""
-    named = signature(factory).parameters.get("config")
-    made = factory(**({"config": {"configurable": {}}} if named and named.default is named.empty else {}))
-    return asyncio.run(made) if iscoroutine(made) else made
 
 
 def _from_file(path: Path) -> ModuleType:

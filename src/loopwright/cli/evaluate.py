@@ -73,11 +73,11 @@ def evaluate(
         if keep is None:
             found = ask()
         else:
-            from loopwright.runs.evaluations import kept
+            from loopwright.runs.preparing import kept_evaluation
             from loopwright.runs.store import open_runs
 
             with closing(open_runs(runs or f"sqlite:{data / 'runs.db'}")) as store:
-                found = kept(store, workflow, ask, questions.stem, keep.strip(), versions)
+                found = kept_evaluation(store, workflow, ask, questions.stem, keep.strip(), versions)
     print(found.as_json() if as_json else found.table())
 
 

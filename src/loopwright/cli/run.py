@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import os
@@ -11,15 +10,14 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, redirect_stdout, suppress
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from loopwright.cli.serve import as_it_is, own_graph
+from loopwright.cli.serve import LANGGRAPH, as_it_is, own_graph
 from loopwright.cli.words import AsJson, ConfigFile, visible
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import ConfigError, InputError, LoopwrightError
@@ -44,7 +42,8 @@ _OWN: dict[str, tuple[Any, Any]] = {
     "as_json": (AsJson, False),
 }
 """The parameters that every workflow's command has: name -> kind and default."""
-_NUMBERS: dict[Any, str] = {int: "INTEGER", float: "NUMBER"}
+_NUMBERS = {"integer": "INTEGER", "number": "NUMBER"}
+_JSON = "JSON"
 _FLAGS = {"--help", *(get_args(kind)[1].default for kind, _ in _OWN.values())}
 
 
@@ -77,11 +76,15 @@ def command(name: str, make: Callable[[], typer.Typer]) -> Any:
 
 def command_of(name: str) -> typer.Typer:
     """The command of a workflow, or of a graph by its place: an option for each field of its input."""
-    is_place = name not in registry.names() and (":" in name or name.endswith(".py"))
+    from loopwright.workflows.api import schema_of
+
+    is_place = name not in registry.names() and (":" in name or name.endswith((".py", LANGGRAPH)))
     with redirect_stdout(sys.stderr):
         own = own_graph(name) if is_place else None
     workflow = own or registry.load(name)
-    fields = {f"field_{number}": field for number, field in enumerate(_options(workflow.Input))}
+    taken = schema_of(workflow.Input)
+    itself = taken.get("$ref", "").rpartition("/")[2]
+    fields = {f"field_{number}": field for number, field in enumerate(_options(taken, taken, within=(itself,)))}
 
     def run(**values: Any) -> None:
         kept = {key: values.pop(key) for key in _OWN}
@@ -99,61 +102,49 @@ def command_of(name: str) -> typer.Typer:
     return app
 
 
-def _options(model: type[BaseModel], *above: str, within: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def _options(schema: dict[str, Any], inside: dict[str, Any], *above: str, within: tuple[str, ...]) -> Iterator[Any]:
     """Of each field its place, whether it is JSON, kind and default; those of a section are ``--SECTION-FIELD``.
 
     A section within one of its own kind would have no end. A field that is called as one of our options is
     ``--input-FIELD``.
     """
-    from pydantic import BaseModel, RootModel
-
-    for name, field in model.model_fields.items():
-        alias, kind = field.validation_alias or field.alias, _without_none(field.annotation)
-        words = (*above, alias if isinstance(alias, str) else name)
-        section = isinstance(kind, type) and issubclass(kind, BaseModel) and not issubclass(kind, RootModel)
-        if section and kind not in (*within, model):
-            yield from _options(kind, *words, within=(*within, model))
+    for name, field in inside["properties"].items():
+        words, (kind, place) = (*above, name), _meant(schema, field)
+        if "properties" in kind and place not in within:
+            yield from _options(schema, kind, *words, within=(*within, place))
             continue
         flag = re.sub(r"\W|_", "-", "-".join(words))
         flag = f"input-{flag}" if f"--{flag}" in _FLAGS else flag
-        told, needed = field.description or field.title or "", field.is_required() and not above
-        origin, parts = get_origin(kind) or kind, get_args(kind)
-        taken: Any = str
-        metavar: str | None = _metavar(kind)
-        is_json = metavar == "JSON"
-        if kind is bool:
-            taken, metavar = bool, None
-        elif origin is tuple and parts and parts[-1] is not Ellipsis:
-            taken, metavar = tuple[(str,) * len(parts)], None  # type: ignore[misc]  # as many as it says
-        elif origin in (list, tuple, set, frozenset):
-            taken, metavar = list[str], _metavar(_without_none(parts[0])) if parts else metavar
-        said = f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}"
+        needed = name in inside.get("required", ()) and not above
+        taken, metavar = _taken(schema, kind)
+        said = f"--{flag}/--no-{flag}" if taken is bool else f"--{flag}"
+        told = field.get("description") or field.get("title", "")
         option = typer.Option(said, help=told, metavar=metavar, show_default=False)
         default = inspect.Parameter.empty if needed else None
-        yield words, is_json, Annotated[taken if needed else taken | None, option], default
+        yield words, metavar == _JSON, Annotated[taken if needed else taken | None, option], default
 
 
-def _metavar(kind: Any) -> str:
-    """What is said of an option's value: its choices, or its kind."""
-    from pydantic import BaseModel, RootModel
+def _taken(schema: dict[str, Any], kind: dict[str, Any]) -> tuple[Any, str | None]:
+    """What an option takes, and what is said of its value: its choices, or its kind."""
+    if kind.get("type") == "boolean":
+        return bool, None
+    if "prefixItems" in kind:
+        return tuple[(str,) * len(kind["prefixItems"])], None  # type: ignore[misc]  # as many as it says
+    if kind.get("type") == "array":
+        return list[str], _taken(schema, _meant(schema, kind.get("items", {}))[0])[1]
+    if choices := kind.get("enum") or [kind[key] for key in ("const",) if key in kind]:
+        return str, f"[{'|'.join(map(str, choices))}]"
+    # A mapping or what its author left open cannot be said in words but as JSON.
+    is_open = kind.get("type") == "object" or not {"type", "anyOf", "oneOf"} & kind.keys()
+    return str, _JSON if is_open else _NUMBERS.get(str(kind.get("type")), "TEXT")
 
-    origin, choices = get_origin(kind) or kind, get_args(kind)
-    if isinstance(origin, type) and issubclass(origin, Enum):
-        choices = [each.value for each in origin]
-    elif isinstance(origin, type) and issubclass(origin, BaseModel) and not issubclass(origin, RootModel):
-        return "JSON"
-    elif str(origin) != "typing.Literal":
-        # A mapping or what its author left open cannot be said in words but as JSON.
-        return "JSON" if origin in (dict, Any) else _NUMBERS.get(origin, "TEXT")
-    return f"[{'|'.join(map(str, choices))}]"
 
-
-def _without_none(kind: Any) -> Any:
-    """The kind of an optional field, and of an annotated one."""
-    parts = [part for part in get_args(kind) if part is not type(None)]
-    if len(parts) == 1 and type(None) in get_args(kind):
-        return _without_none(parts[0])
-    return _without_none(parts[0]) if hasattr(kind, "__metadata__") else kind
+def _meant(schema: dict[str, Any], field: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """What an optional field may be, or what a field refers to; and the name of that, if it has one."""
+    kinds = [each for each in field.get("anyOf", ()) if each.get("type") != "null"]
+    field = kinds[0] if len(kinds) == 1 else field
+    name = field.get("$ref", "").rpartition("/")[2]
+    return (schema["$defs"][name] if name else field), name
 
 
 def _given(model: type[BaseModel], values: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
@@ -184,6 +175,7 @@ def _run(
     **kept: Any,
 ) -> int:
     """Run it; give the exit code."""
+    from loopwright.check.factories import runner
     from loopwright.workflows.api import upload_fields
 
     named = [given[name] for name in upload_fields(taken) if name in given]
@@ -192,7 +184,8 @@ def _run(
     # What the workflow's own code prints is no part of the answer.
     with redirect_stdout(sys.stderr), closing(opening(config, settings_of(overrides))) as opened:
         run = opened.run(given, uploads, kept["run_id"] or uuid.uuid4().hex)
-        result, outcome = asyncio.run(_followed(opened, run, as_json, **kept))
+        with runner() as running:
+            result, outcome = running.run(_followed(opened, run, as_json, **kept))
     _print(opened, run, result, outcome, as_json)
     return int(outcome.error is not None or outcome.status == "failed")
 

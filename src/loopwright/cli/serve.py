@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from loopwright.cli.words import ConfigFile
-from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError
+from loopwright.errors import ConfigError, GraphError, InputError, LoopwrightError, UnknownNameError
 from loopwright.workflows import registry
 
 if TYPE_CHECKING:
@@ -173,9 +173,7 @@ def opened(
     everything = not targets and not Path(LANGGRAPH).is_file()
     for target in registry.names() if everything else targets or [LANGGRAPH]:
         loading(target)
-        if Path(target).name == LANGGRAPH:
-            found += _configured(Path(target))
-        elif target in registry.names():
+        if target in registry.names():
             kind = None
             try:
                 kind = registry.load(target)
@@ -213,10 +211,13 @@ def require_known(targets: Sequence[str]) -> list[Path]:
 
 
 def own_graphs(target: str, taken: set[str]) -> Iterator[UserGraph]:
-    """The graphs of a module or file, each under a name that no other has."""
+    """The graphs of a module, file or ``langgraph.json``, each under a name that no other has."""
     from loopwright.check.loading import load_graphs
     from loopwright.workflows.user_graph import UserGraph
 
+    if is_configured(target):
+        yield from _configured(target, taken)
+        return
     for named, graph in load_graphs(target).items():
         place, _colon, variable = named.rpartition(":")
         stem = Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
@@ -226,13 +227,21 @@ def own_graphs(target: str, taken: set[str]) -> Iterator[UserGraph]:
         yield UserGraph(name, graph, place=named)
 
 
+def is_configured(target: str) -> bool:
+    """Whether it is a ``langgraph.json``, or ``langgraph.json:NAME`` for one of its graphs."""
+    from loopwright.check.targets import split_target
+
+    return Path(split_target(target)[0]).name == LANGGRAPH
+
+
 def own_graph(target: str) -> UserGraph:
-    """The one graph of a module or file."""
+    """The one graph of a module, file or ``langgraph.json``."""
     require_known([target])
-    found = {workflow.place: workflow for workflow in own_graphs(target, set())}
+    found = [*own_graphs(target, set())]
     if len(found) > 1:
-        raise InputError(f"{target} holds several graphs: give one of {', '.join(found)}")
-    return next(iter(found.values()))
+        known = (f"{target}:{each.title}" if is_configured(target) else each.place for each in found)
+        raise InputError(f"{target} holds several graphs: give one of {', '.join(known)}")
+    return found[0]
 
 
 def as_it_is(graph: UserGraph, config: Path | None, overrides: Mapping[str, Any]) -> UserGraph:
@@ -242,13 +251,18 @@ def as_it_is(graph: UserGraph, config: Path | None, overrides: Mapping[str, Any]
     return graph
 
 
-def _configured(file: Path) -> Iterator[Workflow[Any]]:
-    """Load the graphs that a ``langgraph.json`` names, as they are called there, with its dependencies and ``env``."""
+def _configured(target: str, taken: set[str]) -> Iterator[UserGraph]:
+    """Load the graphs that a ``langgraph.json`` names, as they are called there, with its dependencies and ``env``.
+
+    One that cannot be loaded is told of and takes no other down.
+    """
     from loopwright.check.loading import load_graphs
     from loopwright.check.project import package_root
+    from loopwright.check.targets import split_target
     from loopwright.workflows.user_graph import UserGraph
 
-    folder = file.resolve().parent
+    said, wanted = split_target(target)
+    file, folder = Path(said), Path(said).resolve().parent
     try:
         declared: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         places = {
@@ -260,22 +274,31 @@ def _configured(file: Path) -> Iterator[Workflow[Any]]:
         own = [Path(folder, each) for each in declared.get("dependencies") or ()]  # or names of packages
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise GraphError(f"{file} names no graphs: {type(error).__name__}: {error}") from error
+    if wanted and wanted not in places:
+        raise UnknownNameError(f"graph of {file}", wanted, places)
     for name, value in given.items():
         os.environ.setdefault(name, str(value))
     for each in filter(Path.is_dir, [*own, folder]):
         sys.path[:0] = [str(package_root(each / "any.py")), str(each / "src")]
-    taken = {*registry.names()}
-    for named, place in places.items():
+    refused: list[GraphError] = []
+    for named, place in places.items() if not wanted else [(wanted, places[wanted])]:
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", named).strip("-")
-        if not name or name in taken:
+        if not name or name in {*taken, *registry.names()}:
             raise GraphError(f"{file}: {named!r} cannot name a graph: give it letters or digits, and a name of its own")
         taken.add(name)
         path, _colon, variable = place.partition(":")
-        target = f"{folder / path}:{variable}" if path.endswith(".py") else place
-        found = load_graphs(target)
-        if len(found) > 1:
-            raise GraphError(f"{file}: {named!r} could be {' or '.join(found)}: name one of them behind a colon")
-        yield from (UserGraph(name, graph, place=target, title=named) for graph in found.values())
+        source = f"{folder / path}:{variable}" if path.endswith(".py") else place
+        try:
+            found = load_graphs(source)
+            if len(found) > 1:
+                raise GraphError(f"it could be {' or '.join(found)}: name one of them behind a colon")
+            yield from (UserGraph(name, graph, place=source, title=named) for graph in found.values())
+        except GraphError as error:
+            refused.append(GraphError(f"{file}: {named!r} cannot be loaded: {' '.join(str(error).split())}"))
+    if refused and (wanted or len(refused) == len(places)):
+        raise refused[0]
+    for error in refused:
+        print(f"loopwright: {error}; it is left out", file=sys.stderr)
 
 
 def _variables(file: Path) -> dict[str, str]:

@@ -28,7 +28,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from loopwright.engine.events.schema import holding
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
-from loopwright.models.factory import STRUCTURED_KEY
+from loopwright.models.factory import ENDS, STRUCTURED_KEY, StreamBrokeOff
 from loopwright.models.fallback import chain_of
 from loopwright.models.spec import StructuredMethod
 from loopwright.models.usage import UsageRecorder, model_name, recorders, usage_of_the_run
@@ -45,8 +45,6 @@ Messages = str | Sequence[MessageLikeRepresentation]
 _MARK = re.compile(r'[{}"]|</think>')
 _REST_OF_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
-_ENDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""Where LangChain's classes keep why a provider ended a reply."""
 _TOO_LONG = re.compile(r"(?i)length|max_?\w*tokens|token_limit|context_window")
 _WITHHELD = re.compile(
     r"(?i)abort|blocklist|error|filter|guardrail|insufficient|prohibited|recitation|refus|safety|sensitive|spii"
@@ -321,12 +319,19 @@ async def awritten(
         name = model_name(link)
         with chain.asking(position, node) as said:
             with counting_failure(usages, name, node):
-                async for piece in link.astream(prompt, **options):
-                    whole, begun = whole + piece if begun else piece, True  # one that does not stream gives no chunk
-                    said.append(bool(whole.text))
-                    if tell and (text := _without_thoughts(whole.text)).startswith(told):
-                        tell(text.removeprefix(told))
-                        told = text
+                try:
+                    async for piece in link.astream(prompt, **options):
+                        whole, begun = (
+                            whole + piece if begun else piece,
+                            True,
+                        )  # one that does not stream gives no chunk
+                        said.append(bool(whole.text))
+                        if tell and (text := _without_thoughts(whole.text)).startswith(told):
+                            tell(text.removeprefix(told))
+                            told = text
+                except StreamBrokeOff:  # which is told of below
+                    if not whole.text:
+                        raise
             for each in usages:
                 each.record(whole, model=name, node=node)
             text = _without_thoughts(whole.text)
@@ -342,7 +347,7 @@ async def awritten(
 def cut_off(message: BaseMessage, model: BaseChatModel | None = None) -> str | None:
     """Why a reply is not whole, by what its provider says, or leaves out where a stream ends; None for a whole one."""
     about, used = message.response_metadata, isinstance(message, AIMessage) and message.usage_metadata
-    reasons = [about.get(name) for name in _ENDS] + [(about.get("incomplete_details") or {}).get("reason")]
+    reasons = [about.get(name) for name in ENDS] + [(about.get("incomplete_details") or {}).get("reason")]
     ended = " ".join(str(reason) for reason in reasons if reason)
     if _TOO_LONG.search(ended):
         return f"the reply was cut off by a limit of tokens ({ended}): raise max_tokens"

@@ -1,15 +1,17 @@
 """From a `ModelSpec` to a LangChain chat model, with every failure in plain words and no secret in them."""
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial, wraps
 from inspect import signature
 from typing import Any, cast
 
 from httpx import Limits, Request
 from langchain_core.language_models import BaseChatModel
-from langchain_core.outputs import ChatResult
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import AliasChoices, SecretStr, ValidationError
 
 from loopwright.errors import ModelError
@@ -20,6 +22,12 @@ from loopwright.models.vision import IMAGE_SIDE_KEY, VISION_KEY
 
 STRUCTURED_KEY = "loopwright_structured"
 """In a model's ``metadata``: the declared `StructuredMethod`."""
+
+ENDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+"""Where LangChain's classes keep why a provider ended a reply."""
+
+_OVER = (*ENDS, "done", "status", "prompt_feedback")
+"""What they keep of a reply only where it is over."""
 
 NO_KEY = "not-needed"
 """Sent to a ``base_url`` for which no key is configured: clients insist on one, and local servers ignore it."""
@@ -49,7 +57,11 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
             cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
         handlers = model.callbacks if isinstance(model.callbacks, list) else []
         model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec, model), spec.base_url)]
-        model.__class__ = _that_answers(type(model))
+        if spec.provider == "openai":
+            # Many servers of its protocol end a whole reply by its last line alone, of which its client tells nobody.
+            for client in filter(None, (cast("Any", model).root_client, cast("Any", model).root_async_client)):
+                client._make_sse_decoder = partial(_listening, client._make_sse_decoder)
+        model.__class__ = _that_answers(type(model), spec.provider in PROVIDERS)
         # What the spec says of the model that its class has no setting for.
         seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
         declared = {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
@@ -69,9 +81,56 @@ def _made(spec: ModelSpec, arguments: Mapping[str, Any]) -> BaseChatModel:
     return init_chat_model(spec.name, model_provider=spec.provider, **arguments)
 
 
+class StreamBrokeOff(ConnectionError):
+    """A streamed reply ended as a whole one does, but without a reason to end or the line that ends a whole one."""
+
+
+class _Heard:
+    """What was heard of a reply while it streamed."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = self.last_line = False
+        _heard.set(self)
+
+    def hear(self, piece: ChatGenerationChunk) -> ChatGenerationChunk:
+        """Hear a piece. It is the end if it has a reason to end, or, but for Google's, tokens."""
+        about = {**(piece.generation_info or {}), **piece.message.response_metadata}
+        counted = getattr(piece.message, "usage_metadata", None) and about.get("model_provider") != "google_genai"
+        self.begun, self.ended = True, bool(self.ended or counted or any(map(about.get, _OVER)))
+        return piece
+
+    def rest(self) -> Iterator[ChatGenerationChunk]:
+        """What is missing of a whole reply: a reason to end.
+
+        Raises:
+            StreamBrokeOff: If it is none.
+        """
+        if self.begun and not self.ended:  # of nothing at all, LangChain says so itself
+            if not self.last_line:
+                raise StreamBrokeOff("the stream broke off: it ended without a reason to end")
+            yield ChatGenerationChunk(message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}))
+
+
+_heard: ContextVar[_Heard | None] = ContextVar("loopwright.heard", default=None)
+
+
+def _listening(make: Callable[[], Any]) -> Any:
+    """What reads the lines of a stream for OpenAI's client, and notes the last one of its protocol."""
+    decoder, heard = make(), _heard.get()
+    decode = decoder.decode
+
+    def noted(line: str) -> Any:
+        if heard and line.startswith("data:") and line[5:].strip() == "[DONE]":
+            heard.last_line = True
+        return decode(line)
+
+    decoder.decode = noted
+    return decoder
+
+
 @cache
-def _that_answers(made: type[BaseChatModel]) -> type[BaseChatModel]:
-    """A class that refuses a reply of its server without any choice, of which LangChain would take the first."""
+def _that_answers(made: type[BaseChatModel], tells: bool) -> type[BaseChatModel]:
+    """A class that takes no reply without any choice for one and, if it `tells` ends, no part of a stream for all."""
     its: Any = made
 
     def chosen(result: ChatResult) -> ChatResult:
@@ -89,15 +148,32 @@ def _that_answers(made: type[BaseChatModel]) -> type[BaseChatModel]:
         with _plainly():
             return chosen(await its._agenerate(*args, **kwargs))
 
+    @wraps(its._stream)
+    def stream(*args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        heard = _Heard()
+        yield from map(heard.hear, its._stream(*args, **kwargs))
+        yield from heard.rest()
+
+    @wraps(its._astream)
+    async def astream(*args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        heard = _Heard()
+        async for piece in its._astream(*args, **kwargs):
+            yield heard.hear(piece)
+        for piece in heard.rest():
+            yield piece
+
     def reduced(self: BaseChatModel) -> Any:  # pickle would look for the class by its name
-        return _blank, (made,), self.__getstate__()
+        return _blank, (made, tells), self.__getstate__()
 
     own = {"__module__": made.__module__, "_generate": generate, "_agenerate": agenerate, "__reduce__": reduced}
+    for name, way in (("_stream", stream), ("_astream", astream)):
+        if tells and getattr(made, name) is not getattr(BaseChatModel, name):  # LangChain looks who can stream
+            own[name] = way
     return cast("Any", type(made))(made.__name__, (made,), own)
 
 
-def _blank(made: type[BaseChatModel]) -> BaseChatModel:
-    return object.__new__(_that_answers(made))
+def _blank(made: type[BaseChatModel], tells: bool) -> BaseChatModel:
+    return object.__new__(_that_answers(made, tells))
 
 
 @contextmanager

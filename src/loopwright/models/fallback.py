@@ -46,40 +46,6 @@ class Link:
     """What must not be seen in messages."""
 
 
-class Chain:
-    """Models in the order in which they are asked."""
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self.links = tuple(links)
-
-    @contextmanager
-    def asking(self, position: int, node: str | None = None) -> Generator[list[bool]]:
-        """Ask a model within; that it fails is logged and an event where the next one is to be asked, and else raised.
-
-        It is raised if there is no next one, if another would not help, if the node is about to be tried again, or once
-        the list that this gives holds that something was said. The node is by default the one that runs this code.
-        """
-        said: list[bool] = []
-        try:
-            yield said
-        except Exception as error:
-            link, bad = self.links[position], isinstance(error, StructuredReplyError) or cut_off_usage(error)
-            why = "bad_reply" if bad else failure_kind(error)
-            last = any(said) or position + 1 == len(self.links)
-            if last or why not in link.leave_on or will_retry(error):
-                raise
-            before, after = model_name(link.model), model_name(self.links[position + 1].model)
-            kind, message = type(error).__name__, redact(str(error), [*link.secrets])[:_SHOWN]
-            with suppress(RuntimeError):  # outside of a graph
-                node = node or get_config().get("metadata", {}).get("langgraph_node")
-            who = f"node {node!r}: " if node else ""
-            logger.warning("%smodel %r failed (%s): %s: %s; asking %r instead", who, before, why, kind, message, after)
-            event = ModelFellBack(
-                node=node, from_model=before, to_model=after, kind=kind, failure=str(why), message=message
-            )
-            emit(event.model_dump(mode="json"))
-
-
 def _speaks(chunk: Any) -> bool:
     """Whether a piece of a stream says anything: OpenAI's protocol begins with one that does not."""
     if not isinstance(chunk, AIMessageChunk):
@@ -88,7 +54,7 @@ def _speaks(chunk: Any) -> bool:
 
 
 class _InTurn:
-    """What has a `Chain`, ``chain``, and ``models``, one runnable for each; the first that does not fail answers."""
+    """What has a ``chain`` and ``models``, one runnable for each link of it; the first that does not fail answers."""
 
     def mapped(self: Any, change: Callable[[Any], Runnable[Any, Any]]) -> _Bound:
         """The same models, with a change made to each in its own way."""
@@ -134,7 +100,7 @@ class _InTurn:
 class _Bound(_InTurn, Runnable[Any, Any]):
     """Models that were each bound to something in its own way."""
 
-    def __init__(self, chain: Chain, models: Sequence[Runnable[Any, Any]]) -> None:
+    def __init__(self, chain: FallbackChatModel, models: Sequence[Runnable[Any, Any]]) -> None:
         self.chain, self.models = chain, models
 
 
@@ -144,13 +110,45 @@ class FallbackChatModel(_InTurn, BaseChatModel):
     It sends nothing itself: callbacks, traces and usage see the calls of the models behind it, each under its own name.
     """
 
-    chain: Any
-    """The models, as a `Chain`."""
+    links: tuple[Link, ...]
+    """The models in the order in which they are asked."""
+
+    @property
+    def chain(self) -> FallbackChatModel:
+        """Whose links are asked: its own."""
+        return self
 
     @property
     def models(self) -> tuple[BaseChatModel, ...]:
         """The models in the order in which they are asked."""
-        return tuple(link.model for link in self.chain.links)
+        return tuple(link.model for link in self.links)
+
+    @contextmanager
+    def asking(self, position: int, node: str | None = None) -> Generator[list[bool]]:
+        """Ask a model within; that it fails is logged and an event where the next one is to be asked, and else raised.
+
+        It is raised if there is no next one, if another would not help, if the node is about to be tried again, or once
+        the list that this gives holds that something was said. The node is by default the one that runs this code.
+        """
+        said: list[bool] = []
+        try:
+            yield said
+        except Exception as error:
+            link, bad = self.links[position], isinstance(error, StructuredReplyError) or cut_off_usage(error)
+            why = "bad_reply" if bad else failure_kind(error)
+            last = any(said) or position + 1 == len(self.links)
+            if last or why not in link.leave_on or will_retry(error):
+                raise
+            before, after = model_name(link.model), model_name(self.links[position + 1].model)
+            kind, message = type(error).__name__, redact(str(error), [*link.secrets])[:_SHOWN]
+            with suppress(RuntimeError):  # outside of a graph
+                node = node or get_config().get("metadata", {}).get("langgraph_node")
+            who = f"node {node!r}: " if node else ""
+            logger.warning("%smodel %r failed (%s): %s: %s; asking %r instead", who, before, why, kind, message, after)
+            event = ModelFellBack(
+                node=node, from_model=before, to_model=after, kind=kind, failure=str(why), message=message
+            )
+            emit(event.model_dump(mode="json"))
 
     @property
     def model_name(self) -> str:
@@ -188,10 +186,11 @@ def with_fallback(
     for reason in on:
         if reason not in get_args(FallbackReason):
             raise ConfigError(unknown_name_message("reason for a fallback", reason, get_args(FallbackReason)))
-    links = [link for each in (model, *fallbacks) for link in chain_of(each, frozenset(on)).links]
-    return FallbackChatModel(chain=Chain(links))
+    return FallbackChatModel(
+        links=tuple(link for each in (model, *fallbacks) for link in chain_of(each, frozenset(on)).links)
+    )
 
 
-def chain_of(model: BaseChatModel, leave_on: frozenset[FallbackReason] = frozenset()) -> Chain:
+def chain_of(model: BaseChatModel, leave_on: frozenset[FallbackReason] = frozenset()) -> FallbackChatModel:
     """The chain behind a chat model: of one without fallbacks, itself alone, and when it is left."""
-    return model.chain if isinstance(model, FallbackChatModel) else Chain([Link(model, leave_on)])
+    return model if isinstance(model, FallbackChatModel) else FallbackChatModel(links=(Link(model, leave_on),))

@@ -11,13 +11,13 @@ old one stays, because recorded runs refer to it.
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Self
 
 from loopwright.errors import ConfigError, unknown_name_message
-from loopwright.models.changes import prompt_changes, prompt_in_use
 
 _NAME = re.compile(r"(.+)\.v([1-9]\d*)\.md", re.ASCII)
 _VALUE = re.compile(r"\{\{ *([a-z_][a-z0-9_]*) *\}\}")
@@ -75,6 +75,15 @@ class Prompt:
             shown = _VALUE.sub("", text)[stray : stray + 30]
             raise ConfigError(f"prompt file {name!r}: {shown!r} is not a {{{{name}}}} of small letters, digits and _")
         return cls(named[1], int(named[2]), text)
+
+
+# Context variables, so that runs at the same time do not see each other's: an asyncio task, and a thread that LangGraph
+# starts for a node, has the values of the run that it belongs to.
+prompt_changes: ContextVar[Mapping[str, Prompt] | None] = ContextVar("loopwright.prompt_changes", default=None)
+"""Prompt -> what `PromptLibrary.get` gives in place of its newest version; version 0 is a draft that is not kept."""
+
+prompt_in_use: ContextVar[Prompt | None] = ContextVar("loopwright.prompt_in_use", default=None)
+"""The prompt that `PromptLibrary.get` gave last in this context: the one that a model is about to be asked with."""
 
 
 class PromptLibrary:

@@ -2,14 +2,14 @@
 
 import threading
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
 
 from loopwright.errors import ConfigError, unknown_name_message
-from loopwright.models.changes import model_changes
 from loopwright.models.factory import make_chat, secrets_of
-from loopwright.models.fallback import Chain, FallbackChatModel, Link, chain_of
+from loopwright.models.fallback import FallbackChatModel, Link, chain_of
 from loopwright.models.spec import ModelSpec, parse_spec
 from loopwright.models.usage import model_name
 
@@ -18,6 +18,9 @@ Assignable: TypeAlias = str | Mapping[str, Any] | ModelSpec | BaseChatModel | No
 
 DEFAULT = "default"
 """The entry that serves every node without an entry of its own."""
+
+model_changes: ContextVar[Mapping[str, Assignable] | None] = ContextVar("loopwright.model_changes", default=None)
+"""In a run that has other models: node (or ``default``) -> the one that takes the place of the configured one."""
 
 _MOST_CHANGED = 32
 """How many models that only runs with changes asked for are kept; beyond, the oldest is made anew when needed."""
@@ -30,7 +33,7 @@ class ModelRegistry:
     first `chat` that needs it: until then neither its package nor its key is looked for. All methods may be called from
     several threads.
 
-    Within a run whose models are changed (`loopwright.models.changes.model_changes`), a changed node has its changed
+    Within a run whose models are changed (`model_changes`), a changed node has its changed
     model, and a changed default serves the nodes without an entry of their own. A change that is nothing but the name
     of a model in the configuration means that model, with its server, key and options.
 
@@ -152,7 +155,7 @@ class ModelRegistry:
 def _make(spec: ModelSpec, node: str) -> BaseChatModel:
     """Make a model and its fallbacks: what is wrong with a fallback should be known before it is needed."""
     links = [Link(make_chat(each, node), frozenset(each.fallback_on), (*secrets_of(each),)) for each in spec.chain]
-    return links[0].model if len(links) == 1 else FallbackChatModel(chain=Chain(links))
+    return links[0].model if len(links) == 1 else FallbackChatModel(links=(*links,))
 
 
 def _names(assigned: ModelSpec | BaseChatModel | None) -> tuple[str, ...]:

@@ -16,10 +16,10 @@ from uuid import UUID
 from loopwright.config import Allowance
 from loopwright.database import storable
 from loopwright.engine.budget.budget import Overspent, PriceTable, Usage
+from loopwright.runs.live import patiently
 from loopwright.runs.schemas import RunRecord
-from loopwright.runs.store.entries import Charge, Refused
+from loopwright.runs.store.entries import Charge
 from loopwright.runs.store.history import RunStore
-from loopwright.runs.writer import patiently
 
 _USD = 10**12
 """Dollars are counted in so many parts: whole numbers add up."""
@@ -58,7 +58,7 @@ class RunAllowances:
             given = {name: limit for name, limit in limits.items() if limit is not None}
             charges.append(Charge(self._key(allowance.per), _amounts(usage, cost), given))
         if refused := self._charge(charges):
-            return _told(refused)
+            return _told(*refused)
         self._set_aside[call] = charges
         return None
 
@@ -87,7 +87,7 @@ class RunAllowances:
         key = storable(f"{per} {value if isinstance(value, str) else json.dumps(value, sort_keys=True)}")
         return key if len(key) <= _LONGEST else f"{key[:100]}~{hashlib.sha256(key.encode()).hexdigest()}"
 
-    def _charge(self, charges: Sequence[Charge]) -> Refused | None:
+    def _charge(self, charges: Sequence[Charge]) -> tuple[Charge, str, int] | None:
         return patiently(lambda: self.store.charge(charges), self.patience)
 
 
@@ -104,10 +104,9 @@ def _amounts(usage: Usage, cost: float | None) -> dict[str, int]:
     return {"model_calls": usage.calls, "tokens": usage.total_tokens, "usd": _parts(cost) or 0}
 
 
-def _told(refused: Refused) -> Overspent:
-    charge, name = refused.charge, refused.resource
+def _told(charge: Charge, name: str, taken: int) -> Overspent:
     unit, resource = (_USD, "money") if name == "usd" else (1, name)
-    limit, spent, more = (each / unit for each in (charge.limits[name], refused.spent, charge.amounts[name]))
+    limit, spent, more = (each / unit for each in (charge.limits[name], taken, charge.amounts[name]))
     words = {"model_calls": "model calls", "tokens": "tokens", "usd": "dollars"}[name]
     note = f"of the allowance for {charge.key}, {spent:g} of {limit:g} {words} are spent or set aside, and a call"
     return Overspent(resource, limit, spent, f"{note} may take {more:g}")

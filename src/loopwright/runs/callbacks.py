@@ -20,7 +20,7 @@ from loopwright.engine.budget.meter import model_asked, reply_of
 from loopwright.engine.events.schema import ModelCalled, ModelMessage, NodeRetried, listener, tasks_of
 from loopwright.engine.nodes.failures import words_of
 from loopwright.engine.nodes.policy import TryAgain
-from loopwright.models.changes import prompt_in_use
+from loopwright.models.prompts import prompt_in_use
 from loopwright.runs.plain import message_text, plain, shortened
 
 MESSAGES = 100

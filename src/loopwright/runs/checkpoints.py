@@ -12,7 +12,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, copy
 from langgraph.constants import END, START
 
 from loopwright.engine import BoundedGraph, Loop
-from loopwright.engine.bind import BoundBuilder
 from loopwright.engine.events.schema import LoopDecided, StateSaved
 from loopwright.engine.gate import Gate, is_engine_node
 from loopwright.engine.langgraph_private import ROOT
@@ -53,7 +52,7 @@ def without_passes(graph: BoundedGraph, name: str) -> BoundedGraph:
     if loop.fallbacks == (END,):
         ways = read_topology(graph.given).ways()
         exhausted = {source: _left_by(loop, source, [*ways.get(source, ())]) for source in loop.sources}
-        if len({*exhausted.values()}) > 1 and name not in cast("BoundBuilder", graph.builder).noted:
+        if len({*exhausted.values()}) > 1 and name not in graph.builder.noted:
             raise _unknown(
                 name, f"{' and '.join(map(repr, loop.sources))} go to different nodes, and which asked is not noted"
             )

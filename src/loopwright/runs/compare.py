@@ -1,6 +1,6 @@
 """Two runs side by side: their ways, states, answers and figures, which came out better, and whether a loop helped."""
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -115,8 +115,8 @@ def compare(a: RunRecord, a_events: Sequence[RunEvent], b: RunRecord, b_events: 
     A fork's events begin behind the checkpoint that it was forked from. If the other run is its parent, what came
     before is counted for both: path and figures then compare whole ways.
     """
-    whole_a, took_a = whole(a, b, b_events)
-    whole_b, took_b = whole(b, a, a_events)
+    whole_a, took_a = whole(a, a_events, b, b_events)
+    whole_b, took_b = whole(b, b_events, a, a_events)
     figures, verdict = figure_rows(whole_a, whole_b), judged(a, b)
     in_a, in_b = ({loop.loop: loop for loop in run.loops} for run in (whole_a, whole_b))
     return Comparison(
@@ -161,7 +161,9 @@ def _notes(a: RunRecord, took_a: int | None, b: RunRecord, took_b: int | None) -
     return notes
 
 
-def whole(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) -> tuple[RunRecord, int | None]:
+def whole(
+    run: RunRecord, events: Iterable[RunEvent], other: RunRecord, other_events: Sequence[RunEvent]
+) -> tuple[RunRecord, int | None]:
     """A run with what it took over from another one, if it was forked from that, counted in: its path and its figures.
 
     Returns:
@@ -169,29 +171,15 @@ def whole(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) ->
         run.
     """
     before = _before(run, other, other_events)
-    if before is None:
-        return run, None
+    if not before:
+        return run, None if before is None else 0
     tally = Tally()
     for event in before:
         tally.see(event)
-    shared = tally.figures()
-    names = ("seconds", "tokens", "cost", "model_calls", "unmetered_calls")
-    counted: dict[str, Any] = {name: _plus(getattr(run, name), shared[name]) for name in names}
-    counted["passes"] = dict(Counter(run.passes) + Counter(shared["passes"]))
-    counted["loops"] = _joined(shared["loops"], run.loops)
-    took: tuple[str, ...] = shared["path"]
-    return run.model_copy(update={**counted, "path": took + run.path}), len(took)
-
-
-def _joined(before: Iterable[LoopPasses], own: Iterable[LoopPasses]) -> tuple[LoopPasses, ...]:
-    """What each loop did, in what was taken over and in the run itself."""
-    loops = {loop.loop: loop for loop in before}
-    for loop in own:
-        first = loops.get(loop.loop)
-        names = ("passes", "seconds", "tokens", "cost") if first else ()
-        update = {name: _plus(getattr(loop, name), getattr(first, name)) for name in names}
-        loops[loop.loop] = loop.model_copy(update=update)
-    return (*loops.values(),)
+    took = len(tally.figures()["path"])
+    for event in events:
+        tally.see(event)
+    return run.model_copy(update=tally.figures()), took
 
 
 def _before(run: RunRecord, other: RunRecord, other_events: Sequence[RunEvent]) -> Sequence[RunEvent] | None:
@@ -252,10 +240,6 @@ def _row(name: str, a: float | None, b: float | None, better: Literal["higher", 
 def _tokens(run: RunRecord) -> int | None:
     """None where models were asked and none told a number; where some did, it is a lower bound."""
     return None if not run.tokens and run.unmetered_calls else run.tokens
-
-
-def _plus(own: float | None, shared: float | None) -> float | None:
-    return None if own is None or shared is None else own + shared
 
 
 SAME_QUALITY = 0.01

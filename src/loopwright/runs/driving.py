@@ -6,13 +6,15 @@ import logging
 import sysconfig
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
+from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -35,7 +37,6 @@ from loopwright.engine.events.schema import (
     StateSaved,
     TextStreamed,
     Told,
-    closing,
 )
 from loopwright.engine.events.stream import astream
 from loopwright.engine.langgraph_private import ANEW
@@ -46,7 +47,6 @@ from loopwright.models.usage import usage_of_the_run
 from loopwright.runs.callbacks import Attempts, ModelCalls, model_calls
 from loopwright.runs.live import LiveRun
 from loopwright.runs.plain import Bounds, plain, shortened
-from loopwright.runs.preparing import Settings
 from loopwright.runs.recording import MESSAGE, Recorder, written
 from loopwright.runs.schemas import Asked, Frame, RunRecord, RunStatus
 from loopwright.runs.tally import Tally
@@ -88,8 +88,8 @@ class Drive:
     """Knows what was recorded before, if it is resumed."""
     tally: Tally
     """Its figures so far."""
-    settings: Settings
-    """What is set while it goes on."""
+    settings: Context
+    """In which it goes on, with its models and prompts."""
     prices: PriceTable | None = None
     """What models cost."""
     allowance: Allowance | None = None
@@ -114,8 +114,6 @@ class Drive:
     async def go(self) -> None:
         """Drive the run to its end; raises nothing but what cancels this for a second time."""
         # Everything that is started from here on sees these; the context is this task's own.
-        for variable, value in self.settings.items():
-            variable.set(value)
         usage_of_the_run.set(self.run.usage)
         model_calls.set(ModelCalls(partial(self._hear, asyncio.get_running_loop()), self.prices))
         allowance.set(self.allowance)
@@ -135,7 +133,7 @@ class Drive:
 
     async def _follow(self) -> RunFinished:
         finished: RunFinished | None = None
-        async with closing(self._stream()) as events:
+        async with aclosing(cast("AsyncGenerator[RunEvent]", self._stream())) as events:
             async for event in events:
                 if isinstance(event, RunFailed):
                     continue  # what was raised says more, and comes next

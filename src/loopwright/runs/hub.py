@@ -36,10 +36,9 @@ from loopwright.runs.driving import PAUSED, Drive
 from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
-from loopwright.runs.live import LiveRun
+from loopwright.runs.live import PATIENCE, LiveRun, Writer
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
-from loopwright.runs.writer import PATIENCE, Writer
 from loopwright.workflows.api import RunChanges, Workflow
 from loopwright.workflows.runtime import cancel
 
@@ -232,8 +231,9 @@ class RunHub(Launcher):
     async def fork(
         self,
         run_id: str,
-        checkpoint_id: str,
+        checkpoint_id: str | None,
         *,
+        given: Mapping[str, Any] | None = None,
         state: Mapping[str, Any] | None = None,
         changes: RunChanges = UNCHANGED,
         fork_id: str | None = None,
@@ -242,45 +242,20 @@ class RunHub(Launcher):
 
         Args:
             run_id: The other run; it may go on.
-            checkpoint_id: One of its checkpoints.
+            checkpoint_id: One of its checkpoints; None for the state that it ended with.
+            given: New input, which makes it the next turn; without one it goes on with the other run's.
             state: Key of the state -> its new value in plain JSON.
             changes: What the new run does otherwise than the other one.
             fork_id: Names the new run; None makes a new name.
 
         Raises:
-            InputError: If there is no such run or checkpoint, or a value does not fit the state.
+            InputError: If there is no such run or checkpoint, the input is unusable, or a value does not fit the state.
             Busy: If no further run can be taken now; see `refusal`.
         """
         record, fork_id = await self.known(run_id), fork_id or uuid.uuid4().hex
+        kind = "fork" if given is None else "turn"
         with self._reserved_for(fork_id):
-            made = await self.branch(record, checkpoint_id, changes, fork_id, kind="fork", state=state)
-            return await self._submitted(made)
-
-    async def continued(
-        self,
-        run_id: str,
-        given: Mapping[str, Any],
-        *,
-        turn: str,
-        checkpoint_id: str | None = None,
-        changes: RunChanges = UNCHANGED,
-    ) -> RunRecord:
-        """Let a new run take up a state of another one, and give it new input: the next turn.
-
-        Args:
-            run_id: The other run, which stays as it is.
-            given: The input.
-            turn: Names the new run.
-            checkpoint_id: Which state; None for the one that it ended with.
-            changes: What the new run does otherwise.
-
-        Raises:
-            InputError: If there is no such run, its state is not kept, or the input is unusable.
-            Busy: If no further run can be taken now; see `refusal`.
-        """
-        record = await self.known(run_id)
-        with self._reserved_for(turn):
-            made = await self.branch(record, checkpoint_id, changes, turn, kind="turn", given=given)
+            made = await self.branch(record, checkpoint_id, changes, fork_id, kind=kind, state=state, given=given)
             return await self._submitted(made, given=given)
 
     async def counterfactual(self, run_id: str, loop: str, kept: int = 0) -> RunRecord:
@@ -485,7 +460,7 @@ class RunHub(Launcher):
         live = drive.live
         self._going[live.id] = drive
         live.on_news = partial(self._heard_of, drive)
-        live.task = asyncio.create_task(drive.go(), name=f"run {live.id}")
+        live.task = asyncio.create_task(drive.go(), name=f"run {live.id}", context=drive.settings)
         live.task.add_done_callback(lambda task: self._conclude(drive, task))
         return live
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import Context
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,15 @@ from loopwright.runs.allowances import RunAllowances, thread_of
 from loopwright.runs.checkpoints import copied, pausing, remembered, thread, whole, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.protocol import Job
-from loopwright.runs.live import LiveRun
+from loopwright.runs.live import LiveRun, Writer
 from loopwright.runs.plain import Bounds, plain, shortened
-from loopwright.runs.preparing import Settings, chosen_models, models_at_start, prompts_at_start, settings_of, within
+from loopwright.runs.preparing import chosen_models, models_at_start, prompts_at_start, settings_of
 from loopwright.runs.reading import RunReader
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.tally import Tally
-from loopwright.runs.writer import Writer
 from loopwright.workflows.api import LONGEST_TITLE, Run, RunChanges, Workflow
 
 logger = logging.getLogger(__name__)
@@ -106,8 +106,8 @@ class Launcher(RunReader):
         models = await self.store.aside(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
         settings = await self._settings(hosted, changes, {})
-        run = within(settings, hosted.run, given, self._uploads, run_id)
-        graph, record = within(settings, self._begun, hosted, run, run_id, changes)
+        run = settings.copy().run(hosted.run, given, self._uploads, run_id)
+        graph, record = settings.copy().run(self._begun, hosted, run, run_id, changes)
         self._changed(graph, changes)  # says if it cannot stop there
         return record
 
@@ -124,7 +124,7 @@ class Launcher(RunReader):
         new = record.epoch == 0
         make, asked = hosted.run if new else hosted.recovered, job.given or record.input
         editing.require_whole(asked.get(hosted.context or ""), "context")  # all else of it is in the state by now
-        run = within(settings, make, asked, self._uploads, record.id)
+        run = settings.copy().run(make, asked, self._uploads, record.id)
         graph = run.within(self._graph(hosted, record, settings))
         recorder, tally = Recorder(run), Tally()
         counts: dict[Channel, int] = {"run": 0, "client": 0}
@@ -191,8 +191,8 @@ class Launcher(RunReader):
         # A comparison differs in one thing alone.
         settings = await self._settings(hosted, all_changes, origin.prompts if parent.kind == "counterfactual" else {})
         make = hosted.recovered if given is None else hosted.run
-        run = within(settings, make, origin.input if given is None else given, self._uploads, run_id)
-        graph, record = within(settings, self._begun, hosted, run, run_id, all_changes)
+        run = settings.copy().run(make, origin.input if given is None else given, self._uploads, run_id)
+        graph, record = settings.copy().run(self._begun, hosted, run, run_id, all_changes)
         self._changed(graph, all_changes, parent)
         values = editing.read_values(graph, hosted.state_schema, state, saved, run) if state else {}
         as_before = {"input": origin.input, "title": origin.title} if given is None else {}
@@ -277,8 +277,8 @@ class Launcher(RunReader):
         leaves_out = parent.loop if parent and parent.kind == "counterfactual" else None
         return without_passes(graph, leaves_out) if leaves_out else graph
 
-    def _graph(self, hosted: Workflow, record: RunRecord, settings: Settings) -> BoundedGraph:
-        return self._changed(within(settings, hosted.graph, self.saver), record.changes, record.parent)
+    def _graph(self, hosted: Workflow, record: RunRecord, settings: Context) -> BoundedGraph:
+        return self._changed(settings.copy().run(hosted.graph, self.saver), record.changes, record.parent)
 
     async def _origin(self, record: RunRecord, graph: BoundedGraph) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
@@ -302,7 +302,7 @@ class Launcher(RunReader):
         return record
 
     def _begun(self, hosted: Workflow, run: Run, run_id: str, changes: RunChanges) -> tuple[BoundedGraph, RunRecord]:
-        """The graph of a new run, and its record, within the run's settings."""
+        """The graph of a new run, and its record, within the run's context."""
         try:
             models, graph = models_at_start(hosted), hosted.graph(self.saver)
         except ConfigError as error:
@@ -314,7 +314,7 @@ class Launcher(RunReader):
             prompts=prompts_at_start(hosted),
         )  # fmt: skip
 
-    async def _settings(self, hosted: Workflow, changes: RunChanges, began: Mapping[str, int | None]) -> Settings:
+    async def _settings(self, hosted: Workflow, changes: RunChanges, began: Mapping[str, int | None]) -> Context:
         written = await self.store.aside(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
         # What people write later is for runs that begin later.
         known = [version for version in written if version.version <= (began.get(version.prompt) or version.version)]

@@ -1,22 +1,18 @@
-"""What people chose, checked and made ready for a run."""
+"""What people chose, checked and made ready for a run, or for labelled questions, whose outcomes are kept."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar, copy_context
-from typing import Any, ParamSpec, TypeVar
+from contextvars import Context, copy_context
+from datetime import UTC, datetime
+from typing import Any
 
 from loopwright.errors import ConfigError, InputError, UnknownNameError
-from loopwright.models.changes import model_changes, prompt_changes
-from loopwright.models.prompts import Prompt
-from loopwright.models.registry import DEFAULT
-from loopwright.runs.schemas import PromptVersion
+from loopwright.models.prompts import Prompt, prompt_changes
+from loopwright.models.registry import DEFAULT, model_changes
+from loopwright.runs.plain import plain
+from loopwright.runs.schemas import KeptEvaluation, PromptVersion
 from loopwright.runs.store.history import RunStore
 from loopwright.workflows.api import RunChanges, Workflow
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-Settings = Mapping[ContextVar[Any], Any]
-"""Context variables, and what they hold while a run goes on."""
+from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation
 
 
 def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
@@ -27,8 +23,8 @@ def chosen_models(store: RunStore, hosted: Workflow) -> dict[str, str | None]:
     return {node: model for node, model in store.assignments(hosted.name).items() if node in known}
 
 
-def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> Settings:
-    """The context variables by which a run has its models and prompts.
+def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptVersion]) -> Context:
+    """The context in which a run has its models and prompts; what is called in a copy of it leaves no trace.
 
     Args:
         hosted: The workflow.
@@ -38,15 +34,15 @@ def settings_of(hosted: Workflow, changes: RunChanges, written: Sequence[PromptV
     Raises:
         InputError: If the workflow has no such node, prompt or version, or a draft has other places than the prompt.
     """
-    settings: dict[ContextVar[Any], Any] = {}
+    settings = copy_context()
     if changes.models:
         known = {*hosted.model_nodes, DEFAULT} if hosted.models else set[str]()
         for node in changes.models:
             if node not in known:
                 raise UnknownNameError("node with a model", node, known)
-        settings[model_changes] = dict(changes.models)
+        settings.run(model_changes.set, dict(changes.models))
     if prompts := _prompts(hosted, changes, written):
-        settings[prompt_changes] = prompts
+        settings.run(prompt_changes.set, prompts)
     return settings
 
 
@@ -93,21 +89,49 @@ def draft_of(newest: Prompt, text: str) -> Prompt:
 
 
 def models_at_start(hosted: Workflow) -> dict[str, str | None]:
-    """Node -> the names of its chat models, within the run's settings."""
+    """Node -> the names of its chat models, within the run's context."""
     if hosted.models is None:
         return {}
     return {node: ", then ".join(hosted.models.models_of(node)) or None for node in hosted.model_nodes}
 
 
 def prompts_at_start(hosted: Workflow) -> dict[str, int | None]:
-    """Prompt -> its version, None for a draft, within the run's settings."""
+    """Prompt -> its version, None for a draft, within the run's context."""
     library = hosted.prompts
     return {prompt: library.get(prompt).version or None for prompt in library.ids()} if library else {}
 
 
-def within(settings: Settings, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Call something as it is called within the run."""
-    context = copy_context()
-    for variable, value in settings.items():
-        context.run(variable.set, value)
-    return context.run(call, *args, **named)
+def kept_evaluation(
+    store: RunStore,
+    workflow: Workflow[Any],
+    ask: Callable[[], Evaluation],
+    questions: str,
+    version: str,
+    prompts: Mapping[str, int | str],
+) -> Evaluation:
+    """Ask with the models and prompts that people chose on the page, and keep what came of it.
+
+    Args:
+        store: Where models and prompts are kept, and the outcomes.
+        workflow: What is asked.
+        ask: Asks.
+        questions: Names the set of questions.
+        version: Names what is measured.
+        prompts: Prompt -> the version to use in the place of the newest.
+
+    Raises:
+        InputError: If there is no such prompt or version.
+    """
+    changes = RunChanges(models=chosen_models(store, workflow), prompts=dict(prompts))
+    settings = settings_of(workflow, changes, store.prompt_versions(workflow.name))
+    found = settings.copy().run(ask)
+    figures = {"scores", "passes", "ranked"}  # a score's name may sound like a secret's
+    told = (plain(answer.model_dump()) | answer.model_dump(include=figures) for answer in found.outcomes)
+    evaluation = KeptEvaluation(
+        workflow=workflow.name, questions=questions, version=version, created_at=datetime.now(UTC),
+        prompts=settings.copy().run(prompts_at_start, workflow), models=settings.copy().run(models_at_start, workflow),
+        figures=found.figures,
+        answers=tuple(map(EvaluatedAnswer.model_validate, told)),
+    )  # fmt: skip
+    store.keep_evaluation(evaluation)
+    return found

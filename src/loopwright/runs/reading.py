@@ -3,16 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from loopwright.errors import StoreError, UnknownRun
-from loopwright.runs import states
 from loopwright.runs.driving import Drive
 from loopwright.runs.schemas import ENDED, Channel, RunRecord
-from loopwright.runs.states import CheckpointView
 from loopwright.runs.store.entries import KeptEvent
 from loopwright.runs.store.history import RunStore
 
@@ -22,14 +19,8 @@ LOOK = 5.0
 """Seconds after which the store is looked at without a word of anything new."""
 
 
-@dataclass(frozen=True)
-class Following:
-    """A part of a run's events."""
-
-    events: list[KeptEvent]
-    """The events."""
-    ended: bool
-    """Whether no more will come."""
+Following = tuple[list[KeptEvent], bool]
+"""A part of a run's events, and whether no more will come."""
 
 
 class RunReader:
@@ -92,29 +83,29 @@ class RunReader:
             here = self._going.get(run_id)
             known = here.live.kept_behind(channel, after, limit, size) if here else None
             if known is not None:
-                return Following(known, ended=False)
+                return known, False
             try:
                 return await self.store.aside(self._look, run_id, channel, after, limit, size)
             except StoreError:
                 if run_id not in self._going:
                     raise
-                return Following([], ended=False)
+                return [], False
 
-        found = await self._awaited(run_id, patience, look, lambda found: bool(found.events) or found.ended)
-        return Following(found.events, found.ended or (self._closed and not found.events))
+        events, ended = await self._awaited(run_id, patience, look, any)
+        return events, ended or (self._closed and not events)
 
     def _look(self, run_id: str, channel: Channel, after: int, limit: int, size: int | None) -> Following:
         """What is kept behind an event; blocks."""
         events = self.store.events(run_id, channel, after, limit, size)
         if events:
-            return Following(events, ended=False)
+            return events, False
         record = self.store.get(run_id)
         if record is None:
             raise UnknownRun(run_id)
         if record.status in ENDED:
             # All of it was kept before its end was.
             events = self.store.events(run_id, channel, after, limit, size)
-        return Following(events, ended=record.status in ENDED and not events)
+        return events, record.status in ENDED and not events
 
     async def until_ended(self, run_id: str, patience: float = float("inf")) -> RunRecord:
         """Wait until a run has ended, wherever it goes on, for so many seconds at most; the run as it is then.
@@ -148,21 +139,3 @@ class RunReader:
 
     def _expected(self, run_id: str) -> asyncio.Event:
         return self._news.setdefault(run_id, asyncio.Event())
-
-    async def checkpoints(self, run_id: str) -> list[CheckpointView]:
-        """The checkpoints of a run, oldest first, as its log tells of them.
-
-        Raises:
-            UnknownRun: If it is not kept.
-        """
-        await self.known(run_id)
-        return await self.store.aside(states.checkpoints, self.store, run_id)
-
-    async def state(self, run_id: str, checkpoint_id: str) -> dict[str, Any]:
-        """The whole state at a checkpoint in plain JSON, as developers see it: shortened, and without secrets.
-
-        Raises:
-            InputError: If there is no such run or checkpoint.
-        """
-        await self.known(run_id)
-        return await self.store.aside(states.state_at, self.store, run_id, checkpoint_id)

@@ -1,10 +1,11 @@
 """What is kept of runs, and what is told of them."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from loopwright.config import Frozen
 from loopwright.engine.events.schema import RunEvent
@@ -235,6 +236,19 @@ class LoggedEvent(Frozen):
     """The event."""
 
 
+def _as_written(given: Any) -> Any:
+    """A moment as ISO 8601 has it, or seconds since 1970, for which pydantic takes a lone year too."""
+    if not isinstance(given, str) or re.fullmatch(r"\d{9,}(\.\d+)?", given):
+        return given
+    try:
+        return datetime.fromisoformat(re.sub(r"(?<=:\d\d) (?=\d\d:?\d\d$)", "+", given).upper())  # an address's +
+    except ValueError:
+        raise ValueError("give a day as 2026-01-31, or a moment as 2026-01-31T12:00:00Z") from None
+
+
+Moment = Annotated[datetime, BeforeValidator(_as_written)]
+
+
 class RunFilter(Frozen):
     """Which runs a list holds."""
 
@@ -250,9 +264,9 @@ class RunFilter(Frozen):
     """What people called them."""
     parent: str | None = None
     """The run that they were forked from."""
-    since: datetime | None = None
+    since: Moment | None = None
     """They were asked for at this moment or later; UTC if it names no time zone."""
-    until: datetime | None = None
+    until: Moment | None = None
     """They were asked for before this moment."""
     min_seconds: Annotated[float | None, Field(ge=0)] = None
     """They took as long at least."""

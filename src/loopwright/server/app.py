@@ -16,18 +16,16 @@ from loopwright.errors import ConfigError
 from loopwright.runs.hub import RunHub
 from loopwright.server.agent_api import routes as agent_api
 from loopwright.server.agent_api.threads import Threads
-from loopwright.server.auth import Guard, usable_token
+from loopwright.server.auth import Guard, RateLimit, usable_token
 from loopwright.server.context import Context
 from loopwright.server.described import describe
 from loopwright.server.layers import AnswerUnforeseen, SafeHeaders, Versioned
 from loopwright.server.metrics import Metrics
 from loopwright.server.problems import PROBLEM, ProblemBody, handle_problems
-from loopwright.server.rates import RateLimit
-from loopwright.server.room import RoomForFiles
 from loopwright.server.routes import health, models, prompts, runs, uploads, workflows
 from loopwright.server.routes.page import page_router
 from loopwright.server.settings import ServerSettings
-from loopwright.server.uploads import Uploads
+from loopwright.server.uploads import RoomForFiles, Uploads
 
 COMPRESSED = 4096
 """Bytes of a reply from which on it is compressed."""

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from loopwright import errors
 from loopwright.engine.nodes.policy import cause_of, is_transient
@@ -29,6 +30,9 @@ CLOSE = {"Connection": "close"}
 
 LONGEST = 2000
 """Characters of what is told of an error."""
+
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+"""What may be asked of a path."""
 
 UNREADABLE: dict[type, str] = {UnicodeDecodeError: ": it is not in UTF-8", RecursionError: ": it is nested too deeply"}
 """Why FastAPI could not read a body, where it does not say that."""
@@ -142,8 +146,15 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
     if isinstance(refused, _Refusal):
         return refused.problem.response
     kind = HTTPStatus(refused.status_code).phrase.replace(" ", "")
+    headers = {**(refused.headers or {})}
+    if refused.status_code == 405:  # Starlette tells the methods of the first route of several with the path
+        asked = {method: {**request.scope, "method": method} for method in METHODS}
+        taken = (
+            name for name in METHODS if any(each.matches(asked[name])[0] is Match.FULL for each in request.app.routes)
+        )
+        headers["Allow"] = ", ".join(taken)
     told = f"{refused.detail} ({request.method} {request.url.path}){UNREADABLE.get(type(refused.__cause__), '')}"
-    return Problem(_shortened(told), kind, status=refused.status_code, headers=refused.headers or {}).response
+    return Problem(_shortened(told), kind, status=refused.status_code, headers=headers).response
 
 
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:

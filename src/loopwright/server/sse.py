@@ -93,12 +93,12 @@ async def followed(
     with context.metrics.streams.track_inprogress():
         try:
             while not ended:
-                news = await context.hub.follow(run_id, channel, after, context.hub.limits.keep_alive, BATCH, SIZE)
-                ended = news.ended
-                if news.events:
-                    after = news.events[-1].seq
-                if news.events or not ended:
-                    yield news.events
+                patience = context.hub.limits.keep_alive
+                events, ended = await context.hub.follow(run_id, channel, after, patience, BATCH, SIZE)
+                if events:
+                    after = events[-1].seq
+                if events or not ended:
+                    yield events
         finally:
             if cancel and not ended:  # here every wait would be cancelled itself
                 context.hub.cancel_soon(run_id)

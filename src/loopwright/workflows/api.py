@@ -14,7 +14,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path, PurePath
@@ -32,7 +32,7 @@ from loopwright.diagram.flowchart import caption
 from loopwright.diagram.shown import NodeInfo, ShownGraph, shown_graph
 from loopwright.engine import BoundedGraph, RunEvent, RunResult
 from loopwright.engine import astream as engine_astream
-from loopwright.engine.events.schema import NodeFinished, RunFinished, TextStreamed, Told, afollowing, closing, holding
+from loopwright.engine.events.schema import NodeFinished, RunFinished, TextStreamed, Told, afollowing, holding
 from loopwright.engine.gate import DISPATCHER
 from loopwright.engine.ledger import STOP_REASON
 from loopwright.engine.nodes.fallback import FALLBACK
@@ -594,7 +594,7 @@ class Workflow(ABC, Generic[S]):
         with self.session(run, **options) as session:
             events: list[RunEvent] = []
             stream = engine_astream(session.graph, session.input, texts=run.texts, **session.options)
-            async with closing(afollowing(stream, partial(holding, usage_of_the_run, run.usage))) as counted:
+            async with aclosing(afollowing(stream, partial(holding, usage_of_the_run, run.usage))) as counted:
                 async for event in counted:
                     events.append(event)
                     yield event

@@ -118,7 +118,9 @@ def to_its_end(
     coroutine: Coroutine[Any, Any, T], loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
 ) -> T:
     """Run a coroutine in an event loop of its own, also where a node calls ``sys.exit``, by which asyncio ends one."""
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
+    from loopwright.check.factories import runner as runner_of
+
+    with runner_of(loop_factory) as runner:
         task = runner.get_loop().create_task(coroutine)
         while not task.done():
             try:

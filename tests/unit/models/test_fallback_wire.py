@@ -123,6 +123,38 @@ async def test_a_text_that_was_cut_off_says_so(server: ProviderServer, finish: s
 
 
 @both
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+async def test_a_stream_that_ends_half_way_is_no_whole_one(dialect: str, mode: str, monkeypatch: Any) -> None:
+    needs(f"langchain_{dialect}")
+    streamed, ollama = provider_server._streamed, provider_server._ollama
+    half = lambda whole, to: b"\n\n".join(streamed(whole, to).split(b"\n\n")[:2]) + b"\n\n"  # noqa: E731
+    monkeypatch.setattr(provider_server, "_streamed", half)
+    monkeypatch.setitem(provider_server._WRITERS, "ollama", lambda said, to: ollama(said, to)[:-1])
+    with allow_model_requests(), providing(dialect) as server:
+        server.replies.extend([Said("Read the manual.")] * 2)
+        chat, came = ModelRegistry({"plan": server.spec()}).chat("plan"), list[str]()
+        with pytest.raises(ConnectionError, match=rf"the stream broke off: .* \(model '{dialect}:test-model' at http"):
+            if mode == "sync":
+                came += (piece.text for piece in chat.stream("q"))
+            else:
+                async for piece in chat.astream("q"):
+                    came.append(piece.text)
+        assert mode == "sync" or "".join(came) == "Read the manual."
+        assert await awritten(chat, "q", node="plan", tell=None) == "Read the manual. …"
+        server.replies.extend([Said("Read the manual.")] * 4)
+        if dialect == "openai":
+            ended = lambda whole, to: half(whole, to) + b"data: [DONE]\n\n"  # noqa: E731
+            monkeypatch.setattr(provider_server, "_streamed", ended)
+            came = chat.stream("q") if mode == "sync" else [piece async for piece in chat.astream("q")]
+            assert "".join(piece.text for piece in came) == "Read the manual.", "a server that tells no reasons"
+            assert await awritten(chat, "q", node="plan", tell=None) == "Read the manual."
+        monkeypatch.setattr(provider_server, "_streamed", lambda whole, to: b"<html>")
+        monkeypatch.setitem(provider_server._WRITERS, "ollama", lambda said, to: [])
+        with pytest.raises(ValueError, match="is base_url right"):
+            await awritten(chat, "q", node="plan", tell=None)
+
+
+@both
 async def test_a_reply_cut_off_by_the_token_limit_is_never_a_verdict(server: ProviderServer, mode: str) -> None:
     server.replies.extend([Said('{"answer": "no"', "length")] * 3)
     usage, chat = UsageRecorder(), ModelRegistry({"grade": server.spec()}).chat("grade")

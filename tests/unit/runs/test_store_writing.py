@@ -16,10 +16,10 @@ from run_histories import a_run, kept, news, shown
 from loopwright.database import opening
 from loopwright.errors import ConfigError, StoreError
 from loopwright.retrieval.stores import open_store
+from loopwright.runs.live import Writer
 from loopwright.runs.schemas import RunFilter
 from loopwright.runs.states import checkpoints
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
-from loopwright.runs.writer import Writer
 
 
 @pytest.fixture

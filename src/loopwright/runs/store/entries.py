@@ -58,15 +58,3 @@ class Charge:
     """``model_calls``, ``tokens`` and ``usd`` -> how much; ``usd`` in units of 1e-12."""
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     """Of these, what must not be exceeded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A charge that would have gone beyond a limit."""
-
-    charge: Charge
-    """Which."""
-    resource: str
-    """The limit."""
-    spent: int
-    """How much of it is spent."""

@@ -15,7 +15,7 @@ from loopwright.database.values import microseconds
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import AttemptLost, InputError, UnknownRun
 from loopwright.runs.schemas import ENDED, Channel, KeptEvaluation, Order, PromptVersion, RunFilter, RunPage, RunRecord
-from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, Refused, within
+from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, within
 from loopwright.runs.store.listing import page, tags_of
 from loopwright.runs.store.tables import (
     ALLOWANCES,
@@ -333,11 +333,11 @@ class RunStore:
         with self._database.writing() as connection:
             connection.execute(statement)
 
-    def charge(self, charges: Sequence[Charge]) -> Refused | None:
+    def charge(self, charges: Sequence[Charge]) -> tuple[Charge, str, int] | None:
         """Add to what was spent, all of it or, where one goes beyond a limit, nothing; however many ask at once.
 
         Returns:
-            None, or the first that was refused.
+            None, or the first that was refused, its limit beyond which it would go, and how much of that is spent.
         """
         table, keys = ALLOWANCES, sorted({charge.key for charge in charges})
         none = [{"key": key, "model_calls": 0, "tokens": 0, "usd": 0} for key in keys]
@@ -349,7 +349,7 @@ class RunStore:
             for charge in charges:
                 for resource, limit in charge.limits.items():
                     if spent[charge.key][resource] + charge.amounts[resource] > limit:
-                        return Refused(charge, resource, spent[charge.key][resource])
+                        return charge, resource, spent[charge.key][resource]
             for charge in charges:
                 more = {resource: table.c[resource] + amount for resource, amount in charge.amounts.items()}
                 connection.execute(update(table).where(table.c.key == charge.key).values(more))

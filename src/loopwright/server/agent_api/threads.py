@@ -23,9 +23,8 @@ from loopwright.runs.checkpoints import copied, pausing
 from loopwright.runs.checkpoints import thread as place_of
 from loopwright.runs.driving import PAUSED
 from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
-from loopwright.server.changes import check_state
 from loopwright.server.context import Context
-from loopwright.server.given import AnyGiven, Given
+from loopwright.server.given import AnyGiven, Given, check_state
 from loopwright.server.problems import Problem
 from loopwright.workflows.api import RunChanges, plain_json
 
@@ -193,9 +192,7 @@ class Threads:
             at = await self._written(turns)
         if at is not None:
             origin = (await self._at(turns, at))[0].id
-            if given is None:
-                return await hub.fork(origin, at, changes=changes, fork_id=turn), 0
-            return await hub.continued(origin, given, turn=turn, checkpoint_id=at, changes=changes), 0
+            return await hub.fork(origin, at, given=given, changes=changes, fork_id=turn), 0
         if given is None:
             if not turns or turns[0].status not in RESUMABLE:
                 raise InputError("there is nothing to go on with: give an input")
@@ -205,7 +202,7 @@ class Threads:
         done = turns and turns[0].status == "finished"
         if not (done or (turns and (await self._at(turns, None))[1].created_at)):
             return await hub.start(workflow, given, run_id=turn, changes=changes), 0
-        return await hub.continued(turns[0].id, given, turn=turn, changes=changes), 0
+        return await hub.fork(turns[0].id, None, given=given, changes=changes, fork_id=turn), 0
 
     async def _written(self, turns: Sequence[RunRecord]) -> str | None:
         """The last state of a thread if it was written by hand, behind a run that finished, or asks what that answers.

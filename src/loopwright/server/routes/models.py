@@ -5,8 +5,8 @@ from pydantic import BaseModel, ConfigDict
 
 from loopwright.models.registry import DEFAULT
 from loopwright.runs.preparing import chosen_models
-from loopwright.server.changes import check_model, check_node, offered
 from loopwright.server.context import Context, Here
+from loopwright.server.given import check_model, check_node, offered
 from loopwright.server.problems import MISSING
 from loopwright.workflows.api import Workflow
 

@@ -10,9 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from loopwright.errors import InputError
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.runs.schemas import PromptVersion
-from loopwright.server.changes import check_text
 from loopwright.server.context import Context, Here
-from loopwright.server.given import Author, Note
+from loopwright.server.given import Author, Note, check_text
 from loopwright.server.problems import MISSING, PROBLEM, Problem
 from loopwright.workflows.api import Workflow
 

@@ -11,12 +11,11 @@ from loopwright.errors import UnknownRun
 from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.reproducing import test_of
 from loopwright.runs.schemas import MOST_TAGS, LoggedEvent, Order, RunFilter, RunPage, RunRecord, Tag
-from loopwright.runs.states import CheckpointView, logged
+from loopwright.runs.states import CheckpointView, checkpoints, logged, state_at
 from loopwright.server.answering import begin_once
-from loopwright.server.changes import check_state, require_harmless
 from loopwright.server.context import RUN_ID, Context, Here
 from loopwright.server.described import streamed
-from loopwright.server.given import AnyGiven, Given
+from loopwright.server.given import AnyGiven, Given, check_state, require_harmless
 from loopwright.server.problems import MISSING, PROBLEM
 from loopwright.server.sse import LastEventId, event_stream
 from loopwright.workflows.api import RunChanges
@@ -236,13 +235,15 @@ async def leave_loop_out(run_id: RunId, asked: LeaveOut, context: Here) -> RunRe
 @router.get("/{run_id}/checkpoints", operation_id="list_checkpoints", responses=MISSING)
 async def list_checkpoints(run_id: RunId, context: Here) -> list[CheckpointView]:
     """The checkpoints of a run, from the first."""
-    return await context.hub.checkpoints(run_id)
+    await context.hub.known(run_id)
+    return await context.hub.store.aside(checkpoints, context.hub.store, run_id)
 
 
 @router.get("/{run_id}/checkpoints/{checkpoint_id}", operation_id="get_checkpoint", responses=MISSING)
 async def get_checkpoint(run_id: RunId, checkpoint_id: str, context: Here) -> CheckpointState:
     """The whole state at a checkpoint."""
-    return CheckpointState(values=await context.hub.state(run_id, checkpoint_id))
+    await context.hub.known(run_id)
+    return CheckpointState(values=await context.hub.store.aside(state_at, context.hub.store, run_id, checkpoint_id))
 
 
 @router.get("/{run_id}/test", operation_id="get_run_test", response_class=Response, responses=TEST)
