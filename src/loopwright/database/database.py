@@ -153,7 +153,7 @@ class Database:
         columns = inspected.get_columns(telling.name, schema) if named else []
         if not {*telling.c.keys()} <= {each["name"] for each in columns}:
             raise StoreError(
-                f"{self.name} belongs to something else (it holds the tables {', '.join(tables[:5])}), and was not "
+                f"{self.name} belongs to something else, or to another version (it holds the tables {', '.join(tables[:5])}), and was not "
                 f"touched: give {another}"
             )
         found: list[Any] = [*connection.scalars(format.asked)]

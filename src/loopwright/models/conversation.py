@@ -321,10 +321,8 @@ async def awritten(
             with counting_failure(usages, name, node):
                 try:
                     async for piece in link.astream(prompt, **options):
-                        whole, begun = (
-                            whole + piece if begun else piece,
-                            True,
-                        )  # one that does not stream gives no chunk
+                        # One that does not stream gives no chunk.
+                        whole, begun = whole + piece if begun else piece, True
                         said.append(bool(whole.text))
                         if tell and (text := _without_thoughts(whole.text)).startswith(told):
                             tell(text.removeprefix(told))

@@ -57,11 +57,14 @@ def make_chat(spec: ModelSpec, node: str) -> BaseChatModel:
             cast("Any", model).temperature = None  # such models refuse any, and nobody asked for ours
         handlers = model.callbacks if isinstance(model.callbacks, list) else []
         model.callbacks = [*handlers, RequestGuard(spec.model, secrets_of(spec, model), spec.base_url)]
+        tells = spec.provider in PROVIDERS
         if spec.provider == "openai":
             # Many servers of its protocol end a whole reply by its last line alone, of which its client tells nobody.
-            for client in filter(None, (cast("Any", model).root_client, cast("Any", model).root_async_client)):
+            clients = [*filter(None, (cast("Any", model).root_client, cast("Any", model).root_async_client))]
+            tells = all(hasattr(client, "_make_sse_decoder") for client in clients)  # private: it may go
+            for client in clients if tells else ():
                 client._make_sse_decoder = partial(_listening, client._make_sse_decoder)
-        model.__class__ = _that_answers(type(model), spec.provider in PROVIDERS)
+        model.__class__ = _that_answers(type(model), tells)
         # What the spec says of the model that its class has no setting for.
         seen = {} if spec.vision is None else {VISION_KEY: spec.vision}
         declared = {STRUCTURED_KEY: spec.structured, IMAGE_SIDE_KEY: spec.image_side, **seen}
