@@ -153,8 +153,8 @@ class Database:
         columns = inspected.get_columns(telling.name, schema) if named else []
         if not {*telling.c.keys()} <= {each["name"] for each in columns}:
             raise StoreError(
-                f"{self.name} belongs to something else, or to another version (it holds the tables {', '.join(tables[:5])}), and was not "
-                f"touched: give {another}"
+                f"{self.name} belongs to something else, or to another version (it holds the tables "
+                f"{', '.join(tables[:5])}), and was not touched: give {another}"
             )
         found: list[Any] = [*connection.scalars(format.asked)]
         if found != [format.reads]:
