@@ -455,6 +455,7 @@ READ_OTHERWISE = {
 }  # fmt: skip
 
 NOT_READ_OTHERWISE = {
+    "a builder in a list of one of several objects": "class Box: pass\nall = [Box(), Box()]\nall[int(input())].of = [g]\nall[int(input())].of[0].add_edge('jump', 'work')",
     "a list that a model's validator changes": "from pydantic import BaseModel, field_validator\nclass Plan(BaseModel):\n    ways: list\n    @field_validator('ways')\n    def more(cls, ways): return [*ways, 'work']\nfor end in Plan(ways=[END]).ways: g.add_edge('jump', end)",
     "lists of an object that a package is handed": "from plans import fill\nclass Plan:\n    def __init__(self): self.ways = []\nplan = Plan()\nfill(plan)\nfor end in plan.ways: g.add_edge('jump', end)",
     "what a getter takes out": "import operator\nclass P: pass\np = P()\np.ways = [('jump', END)]\noperator.attrgetter('ways')(p).append(('jump', 'work'))\nfor a, b in p.ways: g.add_edge(a, b)",

@@ -551,15 +551,19 @@ class Calls(ABC):
         for graph in builders_in(changed):
             place = Place(frame.file, node.lineno, node.end_lineno or node.lineno)
             graph.refuse(place, "its nodes or edges are changed past its methods")
+        if not isinstance(changed, Grip):
+            return
+        gets = [*held_in(value)]
+        self.kept += [GraphValue(graph) for graph in builders_in(*gets)]  # which of them has it now, nobody knows
         # Only graphs are added: with all else, each list would come to hold every object, and none be read in time.
-        added = [each for each in held_in(value) if isinstance(each, GraphValue)]
-        more = [unknown(*added, Grip((*builders_in(value),)))] if added else []
-        for held in held_in(changed) if isinstance(changed, Grip) else ():
+        graphs = [each for each in gets if isinstance(each, GraphValue)]
+        added = [unknown(*graphs)] if graphs else []
+        for held in held_in(changed):
             if isinstance(held, InstanceValue) and attribute != "":
                 held.sure.difference_update([attribute] if attribute else [*held.sure])
             for each in () if attribute else (held, *getattr(held, "names", {}).values()):
                 if isinstance(each, list | dict):
-                    fill(each, *more)
+                    fill(each, *added)
 
     def _may_build(self, owner: Any, function: Any, node: ast.Call, given: Arguments, frame: Frame) -> None:
         """Note what a method may change that is not followed: the builders and lists that its owner may be, or hold."""

@@ -24,8 +24,8 @@ _Seen: TypeAlias = tuple[tuple[ast.AST, str], ...]
 _STEPS = frozenset({"remaining_steps", "is_last_step", "langgraph_step"})  # in which LangGraph itself counts
 
 _CLOCKS = ("time.time", "time.monotonic", "time.perf_counter", "datetime.datetime.now", "datetime.datetime.utcnow")
-_SAYING = frozenset({"critical", "debug", "echo", "error", "exception", "info", "log", "print", "warn", "warning"})
 _COPYING = ("dict", "replace", "_replace", "update", "copy", "model_copy", "evolve")
+_SAYING = frozenset({"critical", "debug", "echo", "error", "exception", "info", "log", "print", "warn", "warning"})
 
 
 def counter_of(cycle: Sequence[str], graph: FoundGraph, read: dict[Any, Any]) -> tuple[str, str] | None:

@@ -170,7 +170,7 @@ class Project:
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
         self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
-        self._mentioning = cache(self._mention)
+        self._mentioning, self._names_at = cache(self._mention), cache(_names_at)
         self.changes, self.changers = cache(self._changes), cache(self._changers)
         self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
         self.jumps = self.jumps_out = False
@@ -251,7 +251,7 @@ class Project:
             # Of an environment a package's own files are read, and not all that is installed beside it.
             if start.name in INSTALLED and start not in self.roots and importer.relative_to(start).parts[:1] != own:
                 continue
-            if parts and (names := _names_at(start)) and own[0] not in names:
+            if parts and (names := self._names_at(start)) and own[0] not in names:
                 continue
             place = start.joinpath(*parts)
             for path in (*([place.with_name(f"{place.name}.py")] if parts else []), place / "__init__.py"):
@@ -279,7 +279,6 @@ class Project:
         return any(os.path.isdir(at) or os.path.isfile(f"{at}.py") for at in places)
 
 
-@cache
 def _names_at(folder: Path) -> frozenset[str]:
     """What can be imported from a folder, and the names of all else that lies there; none if nobody can list it."""
     with suppress(OSError):

@@ -132,7 +132,7 @@ def _taken(schema: dict[str, Any], kind: dict[str, Any]) -> tuple[Any, str | Non
         return tuple[(str,) * len(kind["prefixItems"])], None  # type: ignore[misc]  # as many as it says
     if kind.get("type") == "array":
         return list[str], _taken(schema, _meant(schema, kind.get("items", {}))[0])[1]
-    if choices := kind.get("enum") or [kind[key] for key in ("const",) if key in kind]:
+    if choices := kind.get("enum") or ([kind["const"]] if "const" in kind else []):
         return str, f"[{'|'.join(map(str, choices))}]"
     # A mapping or what its author left open cannot be said in words but as JSON.
     is_open = kind.get("type") == "object" or not {"type", "anyOf", "oneOf"} & kind.keys()
