@@ -4,6 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from math import ceil
 
 from loopwright.errors import ConfigError
@@ -20,7 +21,6 @@ Span = tuple[int, int]
 _UNSPACED = re.compile(f"(?:{UNSPACED.pattern}|[\u3000-\u303f\uff00-\uff65])+")
 # Usual lengths of words in characters: Chinese 2, Thai 4. In spaced scripts 12 with the space are far above the mean.
 _HAN_PER_WORD, _SYLLABIC_PER_WORD, _MOST_PER_WORD = 2, 4, 12
-_COMBINING = "".join(filter(lambda sign: unicodedata.category(sign)[0] == "M", map(chr, range(0x300, 0x3100))))
 
 _PARAGRAPH_GAP = re.compile(r"\n[^\S\n]*+\n\s*+")
 _LINE_END = re.compile(r"\n+")
@@ -56,13 +56,19 @@ def _grouped(text: str, spans: Iterable[Span], size: int, least: float = 1) -> I
 
 
 def _pieces(text: str, start: int, end: int, size: int) -> Iterator[Span]:
-    """What lies between two places in pieces of at most ``size`` words, cut between words where there are spaces.
+    """What lies between two places in pieces of at most ``size`` words, cut between words where there are spaces."""
+    return _grouped(text, (found.span() for found in _token(size).finditer(text, start, end)), size)
 
-    A run without spaces is cut anywhere, but not between a letter and its marks, unless it has nothing but marks.
+
+@cache
+def _token(size: int) -> re.Pattern[str]:
+    """A word, or a part of a run without spaces, which is never more than ``size`` words.
+
+    It is cut anywhere, but not between a letter and its marks, unless it has nothing but marks.
     """
+    marks = "".join(filter(lambda sign: unicodedata.category(sign)[0] == "M", map(chr, range(0x300, 0x3100))))
     part = rf"\S{{1,{size * _HAN_PER_WORD}}}"
-    token = re.compile(f"{part}(?![{_COMBINING}])|{part}")
-    return _grouped(text, (found.span() for found in token.finditer(text, start, end)), size)
+    return re.compile(f"{part}(?![{marks}])|{part}")
 
 
 def _between(text: str, start: int, end: int, gap: re.Pattern[str]) -> Iterator[Span]:
