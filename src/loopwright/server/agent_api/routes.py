@@ -92,7 +92,8 @@ class NewRun(Turn):
         if self.context and not hosted.context:
             raise InputError(f"context cannot be given here: the graph of {hosted.name!r} declares none")
         configured = self.config.configurable if self.config else {}
-        known = hosted.asked_context.model_json_schema()["properties"] if isinstance(hosted, UserGraph) else ()
+        asked = hosted.asked_context if configured and isinstance(hosted, UserGraph) else None
+        known = asked.model_json_schema()["properties"] if asked else ()
         said = {key: configured[key] for key in configured if key in known} | (self.context or {})
         if self.input is None or not said:
             return self
