@@ -56,6 +56,11 @@ BACK = "Command(goto='work') if input() else 'well'"
 
 ROUND = {  # The last line is the node.
     "a decorator that jumps itself": "def d(f):\n    def w(*a):\n        f(*a)\n        return Command(goto='work')\n    return w\n@d\ndef jump(state): return {}\njump",
+    "a decorator of the project's where a package is missing": (
+        "try: from langfuse import observe\nexcept ImportError:\n    def observe(name):\n        def d(f):\n"
+        "            def w(state): return Command(goto='work', update=f(state))\n            return w\n        return d\n"
+        "@observe('n')\ndef jump(state): return {}\njump"
+    ),
     "a partial": "def go(to, state): return Command(goto=to)\nfunctools.partial(go, 'work')",
     "what a package wraps": "from langsmith import traceable\ndef go(state): return Command(goto='work')\ntraceable(go)",
     "a fallback": "def go(state): return Command(goto='work')\nRunnableLambda(check).with_fallbacks([go])",
@@ -469,6 +474,8 @@ NOT_READ_OTHERWISE = {
     "an unknown method of a table": "ways = {'edge': g.add_edge}\nways[input()]('jump', 'work')",
     "a partial of a method": "functools.partial(g.add_edge, 'jump')('work')",
     "a map of a method": "list(map(g.add_edge, ['jump'], ['work']))",
+    "a map of a method of one of two": "q = [g, StateGraph(State)][int(input())]\nlist(map(q.add_edge, ['jump'], ['work']))",
+    "a list of builders in a lambda": "of = [g]\nfunctools.reduce(lambda _, end: of[0].add_edge('jump', end), ['work'], None)",
     "a proxy": "class P:\n    def __init__(self, g): self.g = g\nP(g).add_edge('jump', 'work')",
     "text that is run": "exec('g.add_edge(\"jump\", \"work\")')",
     "the names around": "globals()['g'].add_edge('jump', 'work')",
@@ -770,6 +777,7 @@ BOUNDED = {
     "names of a loop as defaults": "for one, to in (('work', 'jump'), ('jump', END)): g.add_conditional_edges(one, lambda s, to=to: to)",
     "what a node makes": "inner = StateGraph(State).add_node('x', work).add_edge(START, 'x').compile()\ndef told(s): return State(n=1) if s else dict(n=1) if s.n else s.model_copy() or s.model_dump() or inner.invoke(s)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "what an agent answers that a node makes": "from langchain.agents import create_agent\nfrom langgraph.graph import MessagesState\nclass Own(MessagesState): m: int\nasync def told(s):\n    agent, b = create_agent('m', tools=[]), StateGraph(State)\n    inner = b.compile()\n    found = await agent.ainvoke(s)\n    found['n'] = 1\n    return found if s else inner.invoke(s) if s.n else MessagesState(messages=[]) if s.m else Own(m=1)\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
+    "a decorator where a package is missing": "try: from langfuse import observe\nexcept ImportError:\n    def observe(name): return lambda f: f\n@observe('n')\ndef told(s): return {}\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "what asks for coroutines": "import asyncio\ndef d(f):\n    if asyncio.iscoroutinefunction(f):\n        async def w(s): return await f(s)\n    else:\n        def w(s): return f(s)\n    return w\n@d\ndef told(s): return {}\ng.add_node('told', told)\ng.add_edge('jump', 'told')",
     "one of two functions": "g.add_node('told', work if input() else lambda s: {}).add_edge('jump', 'told')",
     "one of two functions under other decorators": "import m\n@m.traced(name='x')\ndef one(s): return {}\n@m.traced(name='y')\ndef two(s): return {}\ng.add_node('told', one if input() else two).add_edge('jump', 'told')",

@@ -173,7 +173,7 @@ def handed(value: Any) -> Iterator[FunctionValue | InstanceValue | Chain | Graph
         case Made():
             yield from handed([*value.given, *value.options.values()])
         case OneOf(parts=parts):
-            yield from parts
+            yield from (part for part in parts if isinstance(part, FunctionValue))
         case _:
             for item in cast("list[Any]", value) if isinstance(value, list | tuple) else ():
                 yield from handed(item)
@@ -262,7 +262,7 @@ def _route(graph: FoundGraph, given: Arguments, source_and_path: Sequence[Any], 
     functions = tuple(each.entered() for each in parts if isinstance(each, FunctionValue))
     sent = NOWHERE.union(*(source.sent_words(each.helper) for each in functions))
     if path_map is None or isinstance(path_map, tuple | SetValue):  # LangGraph looks into no tuple or set
-        words, declared = router_words(functions[0] if len(functions) == 1 else path, given.call, as_it_is)
+        words, declared = router_words(functions[0] if functions and len(parts) == 1 else path, given.call, as_it_is)
         targets = None if words is None else tuple(sorted(words))
     else:
         known = [*path_map.values()] if isinstance(path_map, dict) else path_map

@@ -16,7 +16,7 @@ from loopwright.check.builders import HARMLESS, METHODS, Arguments, handed, plac
 from loopwright.check.expressions import builtin, evaluate, fill, iterated, of_text
 from loopwright.check.found import FoundGraph, Place
 from loopwright.check.makers import Makers
-from loopwright.check.project import Project, whole
+from loopwright.check.project import Project
 from loopwright.check.values import (
     HOLDING,
     MAKERS,
@@ -100,6 +100,7 @@ class Calls(ABC):
         self._gone: tuple[Changed | None, tuple[Sequence[ast.AST], bool]] = None, ((), True)
         self._results: dict[ast.AST, list[tuple[list[Any], Any]]] = {}
         self._owner: Any = None
+        self._tells = True
         self._following: list[tuple[ast.AST, Frame | None]] = []
         self._branch: tuple[int, ...] = ()
         self._branches = 0
@@ -425,7 +426,9 @@ class Calls(ABC):
             elif fills:
                 items = "map" in name or name == "filter" or (name == "reduce" and value is given.take(1, ""))
                 _fill_in(part_of(value) if items else value)
-            looks = name in HARMLESS_CALLS or (name in _LOOKING and isinstance(value, Grip) and not value.method)
+            runs = name in ("map", "filter") and value is given.take(0, "")  # it may be a method
+            looked = name in _LOOKING and not runs
+            looks = name in HARMLESS_CALLS or (looked and isinstance(value, Grip) and not value.method)
             for graph in builders_in(value) if not looks else ():
                 graph.refuse(given.place, f"it is handed to {name}(), which may change it")
         return UNKNOWN
@@ -521,7 +524,7 @@ class Calls(ABC):
         pairs = (*function.defaults, *more)
         options = {name: UNKNOWN for name, value in pairs if is_option(name, value, function.frame)}
         its = {**frame.names, **options}
-        if not self.told or whole(self.file) in self.told:
+        if self._tells:
             self.called |= {node, (me.of.node, node)} if me else {node}
             held = [*its.values(), replace(function, bound=None)]
             opens = (options or (me and me.opened)) and node not in self.opened and not builders_in(*held)

@@ -11,7 +11,7 @@ from typing import Any
 
 from loopwright.check.calls import WORK
 from loopwright.check.found import FUNCTIONAL, FoundGraph, Place
-from loopwright.check.project import Project, whole
+from loopwright.check.project import Project
 from loopwright.check.proving import CALLED_AGAIN, Finding, Verdict, prove, rings
 from loopwright.check.reader import Reader, asks_for_main
 from loopwright.check.values import (
@@ -92,7 +92,7 @@ class Checker:
         # What a function makes that another one calls and bounds is told there.
         bounded, called = {graph.origin.site for graph in self.reader.graphs if graph.origin}, {*self.reader.called}
         named = [(name, graph) for node, name, graph in read if graph.site not in bounded or node not in called]
-        self._done.add(whole(path))
+        self._done.add(frame.file)
         self._inside = [node.graph for graph in self.reader.graphs for node in graph.nodes.values() if node.graph]
         opened = [*self._opened(bounded)]
         self.reader.called = called  # what only other options call is read by itself, with anything
@@ -108,7 +108,7 @@ class Checker:
     def _opened(self, bounded: Set[Any]) -> Iterator[tuple[str, FoundGraph, Path]]:
         """Read what was called and has options once more, with anything for them, as far as the work of a file goes."""
         calls = self.reader.opened
-        while due := [each for each in calls.values() if each and whole(each[0].frame.file) in self._done]:
+        while due := [each for each in calls.values() if each and each[0].frame.file in self._done]:
             due.sort(key=lambda each: not self.reader.makers.has(each[0].node, each[0].frame.file))
             for function, its, me in due:
                 calls[function.node], makers = None, (function, *(me.of.order() if me else ()))

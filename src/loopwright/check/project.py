@@ -169,7 +169,7 @@ class Project:
         """The scopes of the files that were read, by whole paths."""
         self.unread: list[Path] = []
         """The files that were opened and whose statements nobody has read yet."""
-        self.find, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
+        self._found, self.imports, self._starts = cache(self._find), cache(self._imports), cache(self._begun_at)
         self._mentioning, self._names_at = cache(self._mention), cache(_names_at)
         self.changes, self.changers = cache(self._changes), cache(self._changers)
         self.changes_in, self._given_in = cache(changes_in.__wrapped__), cache(given_in)
@@ -237,11 +237,14 @@ class Project:
                 found |= dict.fromkeys(self.find(name, level, path) for name in names if name or level)
         return [file for file in found if file]
 
-    def _find(self, module: str, level: int, importer: Path) -> Path | None:
-        """The file of a module, if it is in the folder tree; kept, as `find`.
+    def find(self, module: str, level: int, importer: Path) -> Path | None:
+        """The file of a module, if it is in the folder tree.
 
         Its dotted name is empty in ``from . import name``; the level is the number of dots before it.
         """
+        return self._found(module, level, importer.with_name("__init__.py"))  # all files of a folder find the same
+
+    def _find(self, module: str, level: int, importer: Path) -> Path | None:
         relative, importer = not importer.is_absolute(), whole(importer)
         parts = module.split(".") if module else []
         own = (*parts[:1],)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial, reduce
-from itertools import accumulate
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
@@ -29,6 +29,7 @@ from loopwright.check.values import (
     Grip,
     InstanceValue,
     Made,
+    OneOf,
     may_differ,
     member,
     part_of,
@@ -39,7 +40,7 @@ from loopwright.check.values import (
 )
 from loopwright.engine.proof.changes import SHARED
 from loopwright.engine.proof.source import UNKNOWN, Symbol
-from loopwright.engine.proof.syntax import every, identifier, parameters, parts_of, stored
+from loopwright.engine.proof.syntax import calls_in, every, identifier, parameters, parts_of, stored
 from loopwright.errors import GraphError
 
 KNOWN_PACKAGES = (
@@ -80,8 +81,9 @@ class Reader(Calls):
         if key not in self.modules:
             tree = self.project.open(path).tree
             frame = self.modules[key] = Frame(tree, path, project=self.project)
-            outer = self._owner, self._following, self._branch, self.left
+            outer = self._owner, self._following, self._branch, self.left, self._tells
             self._owner, self._following, self._branch, self.left = frame, [], (), WORK
+            self._tells = not self.told or key in self.told
             self._later()
             try:
                 self.run(tree.body, frame)
@@ -93,7 +95,7 @@ class Reader(Calls):
                 deep = "its code is nested too deeply" if isinstance(error, RecursionError) else None
                 self.failed[key] = GraphError(f"{path} could not be read: {deep or f'{type(error).__name__}: {error}'}")
                 frame.names.clear()  # what follows may have given them other values
-            self._owner, self._following, self._branch, self.left = outer
+            self._owner, self._following, self._branch, self.left, self._tells = outer
             self._later()
         if key in self.failed:
             raise self.failed[key]
@@ -123,6 +125,7 @@ class Reader(Calls):
         self.read[node] = frame
         self._later()
         self._owner, self._branch, self._following = frame, (), [(node, None)]
+        self._tells = not self.told or whole(around.file) in self.told
         try:
             body: Any = getattr(node, "body", [])
             returned = evaluate(body, frame, self) if isinstance(node, ast.Lambda) else self.run(body, frame)
@@ -361,35 +364,49 @@ class Reader(Calls):
     def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Any:
         """A function as its decorators leave it: those of the project are read, those of other packages hand it on."""
         value: Any = FunctionValue(node, frame, defaults=defaults_in(node, frame, self))
-        own = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
         for decorator in reversed(node.decorator_list):
-            known = evaluate(decorator, frame, self)
-            called = identifier(decorator)
-            known = member(known, "__call__") if isinstance(known, InstanceValue) else known
-            if called in own and (known is UNKNOWN or known == f"functools.{called}"):
-                known = called
-            if isinstance(known, FunctionValue) and not known.unread:
-                known = self._inline(known, None, [value])
-                if isinstance(known, FunctionValue) and isinstance(value, FunctionValue):
-                    wraps = any(str(getattr(made, "of", "")) == "functools.wraps" for made in known.decorators)
-                    value = replace(known, label=value.name) if wraps else known
-                    continue
-            if not isinstance(value, FunctionValue):
-                return UNKNOWN
-            if known is UNKNOWN and isinstance(made := frame.look_up(ast.unparse(decorator).partition(".")[0]), Made):
-                known = made  # by a method of what another package made
-            if isinstance(known, Grip) and known.method:  # ``@builder.add_node``, which returns the builder
-                frame.names[node.name] = value
-                call = ast.copy_location(ast.Call(decorator, [ast.Name(node.name, ast.Load())], []), decorator)
-                value = self(ast.fix_missing_locations(call), frame)
-            elif isinstance(known, GraphValue):  # of the functional API
-                value = known
-            elif isinstance(known, Symbol | Made | str):
-                others = known == "functools.singledispatch"  # which of several functions runs, it decides
-                value = replace(value, decorators=(*value.decorators, known), unread=value.unread or others)
-            else:
-                value = replace(value, unread=True)
+            functions = value.parts if isinstance(value, OneOf) else [value]
+            pairs = product(self._decorators(decorator, frame), functions)
+            value = same([self._wrapped(each, known, node.name, decorator, frame) for known, each in pairs])
         return value
+
+    def _decorators(self, decorator: ast.expr, frame: Frame) -> Sequence[Any]:
+        """What a decorator is, or may be: one of the project may stand in for a package that is not there."""
+        call = decorator if isinstance(decorator, ast.Call) else None
+        of = evaluate(call.func, frame, self) if call and not calls_in(call.func) else UNKNOWN
+        if call is None or not isinstance(of, OneOf):
+            known = evaluate(decorator, frame, self)
+            return known.parts if isinstance(known, OneOf) else [known]
+        given = Arguments(call, frame, self)
+        own = [self._inline(part, given) for part in of.parts if isinstance(part, FunctionValue)]
+        return [*own, *(Made(str.__str__(part), {}) for part in of.parts if isinstance(part, Symbol))]
+
+    def _wrapped(self, value: Any, known: Any, name: str, decorator: ast.expr, frame: Frame) -> Any:
+        """What one decorator makes of a function of that name."""
+        called = identifier(decorator)
+        known = member(known, "__call__") if isinstance(known, InstanceValue) else known
+        own = ("staticmethod", "classmethod", "property", "setter", "getter", "deleter", "cached_property")
+        if called in own and (known is UNKNOWN or known == f"functools.{called}"):
+            known = called
+        if isinstance(known, FunctionValue) and not known.unread:
+            known = self._inline(known, None, [value])
+            if isinstance(known, FunctionValue) and isinstance(value, FunctionValue):
+                wraps = any(str(getattr(made, "of", "")) == "functools.wraps" for made in known.decorators)
+                return replace(known, label=value.name) if wraps else known
+        if not isinstance(value, FunctionValue):
+            return UNKNOWN
+        if known is UNKNOWN and isinstance(made := frame.look_up(ast.unparse(decorator).partition(".")[0]), Made):
+            known = made  # by a method of what another package made
+        if isinstance(known, Grip) and known.method:  # ``@builder.add_node``, which returns the builder
+            frame.names[name] = value
+            call = ast.copy_location(ast.Call(decorator, [ast.Name(name, ast.Load())], []), decorator)
+            return self(ast.fix_missing_locations(call), frame)
+        if isinstance(known, GraphValue):  # of the functional API
+            return known
+        if not isinstance(known, Symbol | Made | str):
+            return replace(value, unread=True)
+        others = known == "functools.singledispatch"  # which of several functions runs, it decides
+        return replace(value, decorators=(*value.decorators, known), unread=value.unread or others)
 
     def _import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
         for alias in node.names:

@@ -182,17 +182,21 @@ class FunctionValue:
         outside = {id(part) for line in getattr(self.node, "decorator_list", ()) for part in ast.walk(line)}
         parts: Sequence[Any] = [part for part in syntax.every(self.node) if id(part) not in outside]
         own = syntax.bindings(self.node).keys() - rebound_names(self.node) - self.fixed
-        looked = {id(each) for part in parts for each in changes.looked_at_in(part)}
-        owners = {id(part.value): part.attr for part in parts if isinstance(part, ast.Attribute)}
-        items = {id(part.value): part for part in parts if isinstance(part, ast.Subscript)}
-        made = {id(call.func) for call in syntax.calls_in(self.node)}  # only there, a class makes an object
-        reading = (part for part in parts if isinstance(getattr(part, "ctx", None), ast.Load))
         project, taken = [*self.frame.scopes()][-1].project, dict[str, Any]()
         for part in (each for each in parts if project and isinstance(each, ast.ImportFrom)):
             file = project and project.find(part.module or "", part.level, self.frame.file)
             names = getattr(project.modules.get(whole(file)), "names", {}) if project and file else {}
             taken |= {each.asname or each.name: names[each.name] for each in part.names if each.name in names}
-        for part in (part for part in reading if getattr(part, "id", "") not in own - taken.keys()):
+        reading = [
+            part for part in parts if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Load)
+        ]
+        if not (reading := [part for part in reading if getattr(part, "id", "") not in own - taken.keys()]):
+            return  # as of most nodes of a large graph
+        looked = {id(each) for part in parts for each in changes.looked_at_in(part)}
+        owners = {id(part.value): part.attr for part in parts if isinstance(part, ast.Attribute)}
+        items = {id(part.value): part for part in parts if isinstance(part, ast.Subscript)}
+        made = {id(call.func) for call in syntax.calls_in(self.node)}  # only there, a class makes an object
+        for part in reading:
             value = taken.get(getattr(part, "id", "")) or self.seen(part)
             if isinstance(value, dict) and MORE not in value and (item := items.get(id(part))):
                 value, part = cast("dict[Any, Any]", value).get(getattr(item.slice, "value", MORE), value), item
@@ -377,9 +381,9 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of several functions, as a condition has it."""
+    """One of several functions, as a condition has it; some may be of another package."""
 
-    parts: tuple[FunctionValue, ...]
+    parts: tuple[FunctionValue | Symbol, ...]
     """The functions."""
 
 
@@ -488,6 +492,8 @@ def reached_by(function: FunctionValue) -> list[Any]:
         lists = isinstance(value, list | dict) and name in changes.shared_in(function.node)
         if lists or isinstance(value, GraphValue | Grip | InstanceValue | tuple):
             found.append(value)
+        elif isinstance(value, list | dict):
+            found += (each for each in _items(value) if isinstance(each, _OBJECTS))
     return found
 
 
@@ -533,7 +539,9 @@ def same(values: Sequence[Any]) -> Any:
     parts = [part for value in values for part in (value.parts if isinstance(value, OneOf) else [value])]
     if all(_alike(part, parts[0]) for part in parts[1:]):
         return parts[0]
-    if not all(isinstance(part, FunctionValue) and not part.is_property for part in parts):
+    own = [part for part in parts if isinstance(part, FunctionValue)]
+    packaged = all(isinstance(part, FunctionValue | Symbol) for part in parts)  # a package's, or the project's instead
+    if not own or not packaged or any(part.is_property for part in own):
         return unknown(*values)
     each = [part for at, part in enumerate(parts) if not any(_alike(part, other) for other in parts[:at])]
     return OneOf(tuple(each)) if len(each) <= 10 and not builders_in(*each) else unknown(*values)

@@ -27,7 +27,7 @@ from loopwright.engine.nodes.fallback import FALLBACK, last_word, require_state,
 from loopwright.engine.nodes.inner import bounded_inside
 from loopwright.engine.proof.choice import choose, loop_name, loop_text
 from loopwright.engine.proof.fingerprint import structure_of
-from loopwright.engine.proof.reach import unwrapped
+from loopwright.engine.proof.reach import followed_once, unwrapped
 from loopwright.engine.proof.read import Builder, builder_of, read_topology
 from loopwright.engine.proof.verify import verify
 from loopwright.errors import GraphError, UnboundedCycleError, unknown_name_message
@@ -42,6 +42,7 @@ _CARRIED = {
 """Option of LangGraph's ``compile`` -> the attribute of a compiled graph that keeps it."""
 
 
+@followed_once()
 def bounded(
     graph: StateGraph[Any, Any, Any, Any] | CompiledStateGraph[Any, Any, Any, Any],
     loops: Loop | Sequence[Loop] = (),

@@ -9,8 +9,8 @@ import inspect
 import sys
 import sysconfig
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial, partialmethod
@@ -233,8 +233,32 @@ class Reach:
                 self.waiting.setdefault(name, []).append(value)
 
 
+_followed: ContextVar[dict[int, tuple[Any, Reach]] | None] = ContextVar("loopwright_followed", default=None)
+"""Id -> the runnable, kept so that no id is given twice, and what it runs; only within `followed_once`."""
+
+
+@contextmanager
+def followed_once() -> Generator[None]:
+    """Follow what a runnable runs once, however many graphs and proofs ask: nothing of the user's runs meanwhile."""
+    outer = _followed.get()
+    token = _followed.set({} if outer is None else outer)
+    try:
+        yield
+    finally:
+        _followed.reset(token)
+
+
 def reach_of(runnable: Any) -> Reach:
     """Follow what a node or router runs."""
+    known = _followed.get()
+    if known is None:
+        return _reach_from(runnable)
+    if id(runnable) not in known:
+        known[id(runnable)] = (runnable, _reach_from(runnable))
+    return known[id(runnable)][1]
+
+
+def _reach_from(runnable: Any) -> Reach:
     functions, graphs = _run_by(runnable)
     reach = Reach(queue=functions, graphs=graphs)
     if not reach.queue and not isinstance(unwrapped(runnable), Pregel) and not isinstance(runnable, Runnable):

@@ -16,7 +16,7 @@ from loopwright.engine.jumps import WatchedRouter
 from loopwright.engine.loop import Loop
 from loopwright.engine.proof.destinations import NOTHING, Behaviour, behaviour_of, router_words
 from loopwright.engine.proof.graph import Edge, EdgeKind, Topology, ways_out
-from loopwright.engine.proof.reach import unwrapped
+from loopwright.engine.proof.reach import followed_once, unwrapped
 from loopwright.errors import GraphError, unknown_name_message
 
 Builder = StateGraph[Any, Any, Any, Any]
@@ -41,6 +41,7 @@ def builder_of(graph: Any) -> Builder:
     return builder
 
 
+@followed_once()
 def read_destinations(builder: Builder) -> Mapping[Sender, Behaviour]:
     """What every node and router does, as it declares it or as its source shows it.
 

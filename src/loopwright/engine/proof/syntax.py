@@ -190,9 +190,7 @@ def values_given(function: Function, name: str) -> list[ast.expr] | None:
         return None
     if defines(function, name):
         return None
-    nodes = own_nodes(function)
-    changed = [getattr(filled(node, FILLING), "id", "") for node in nodes]
-    given = [pair for node in nodes for pair in _given_in(node)]
+    nodes, (changed, given, times) = own_nodes(function), _gives(function)
     found = [value for target, value in given if name in stored(target)]
     added = [
         ast.Starred(node.args[-1]) if node.func.attr == "extend" else node.args[-1]
@@ -201,13 +199,22 @@ def values_given(function: Function, name: str) -> list[ast.expr] | None:
         if node.args and getattr(node.func.value, "id", "") == name
     ]
     # What gets it, or a part of it, and is changed itself.
-    having = [value for target, value in given if isinstance(value, _SHARING) and {*changed} & {*stored(target)}]
+    having = [value for target, value in given if isinstance(value, _SHARING) and changed.keys() & {*stored(target)}]
     shared = any(getattr(each, "id", "") == name for value in having for each in ast.walk(value))
-    if shared or changed.count(name) != len(added) or len(found) != sum(name in stored(node) for node in nodes):
+    if shared or changed[name] != len(added) or len(found) != times[name]:
         return None
     lists = bool(added) or any(is_list(value) or isinstance(value, ast.Dict) for value in filter(None, found))
     others = not found or any(_changes(node, name, lists) for node in nodes)
     return None if others else [*filter(None, found), *added]
+
+
+@lru_cache(maxsize=4096)
+def _gives(function: Function) -> tuple[Counter[str], Sequence[tuple[ast.expr, ast.expr | None]], Counter[str]]:
+    """How often a function fills each variable, what it gives to what, and how often each gets something."""
+    nodes = own_nodes(function)
+    changed = Counter(getattr(filled(node, FILLING), "id", "") for node in nodes)
+    times = Counter(name for node in nodes for name in stored(node))
+    return changed, [pair for node in nodes for pair in _given_in(node)], times
 
 
 def defines(function: Function, name: str) -> bool:

@@ -19,11 +19,13 @@ from loopwright.engine.proof.certificate import Certificate
 from loopwright.engine.proof.choice import choose, cycles_of
 from loopwright.engine.proof.fan_out import check_fan_out, read_fan_out
 from loopwright.engine.proof.graph import Topology, limits_apart, reached, refusals_apart
+from loopwright.engine.proof.reach import followed_once
 from loopwright.engine.proof.read import builder_of, read_topology, subgraphs
 from loopwright.engine.proof.worst_case import assumptions_of, worst_case
 from loopwright.errors import GraphError
 
 
+@followed_once()
 def verify(graph: Any, loops: Loop | Sequence[Loop] = (), fan_out: Mapping[str, int] | None = None) -> Certificate:
     """Prove that every cycle of a graph is bounded, and compute the worst case of a run.
 
