@@ -108,11 +108,19 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
     assert final["log"] == ["fine", "after"]
 
 
+@pytest.mark.parametrize("timeout", [None, 5])
+def test_an_interrupt_from_the_keyboard_ends_a_run_whose_node_may_be_given_up(timeout: float | None) -> None:
+    errors: list[BaseException] = [KeyboardInterrupt()]
+    app = app_of(NodePolicy(timeout=timeout, retries=2, give_up=GiveUp(goto="after")))
+    with pytest.raises(KeyboardInterrupt):
+        [*app.stream({"log": [], "errors": errors}, stream_mode="custom")]  # in a thread, as LangGraph does it then
+
+
 QUICK: dict[str, Any] = {"initial_wait": 0.01, "max_wait": 0.05, "jitter": False}
 
 
 class Failing(State, total=False):
-    errors: list[Exception]
+    errors: list[BaseException]
 
 
 class HttpError(Exception):

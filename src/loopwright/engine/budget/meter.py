@@ -315,6 +315,10 @@ class Meter(BaseCallbackHandler):
             elif call and meter.allowance:
                 meter.allowance.settle(run_id, call[0], None)
 
+    def awaits(self, call: UUID) -> bool:
+        """Whether a call was sent, and nobody told of its end: it is under way, or was cancelled."""
+        return call in self._in_flight
+
     def in_force(self) -> Callable[[], AbstractContextManager[None]]:
         """What a run's stream is followed within: this meter counts from now on what its chunks take."""
         self._began = clock.now()

@@ -68,7 +68,9 @@ def _handler(policy: NodePolicy) -> Callable[..., Command[Any]]:
     assert give_up is not None
 
     def handle(state: Any, error: NodeError) -> Command[Any]:
-        failure = error.error
+        failure: Any = error.error
+        if isinstance(failure, BaseException) and not isinstance(failure, Exception):
+            raise copy(failure)  # an interrupt from the keyboard, say: nobody is to go on
         if not isinstance(failure, NodeFailed):
             # The run is resumed: LangGraph calls the handler again, with what it stored of the error, and would never
             # run the node again.
