@@ -60,15 +60,15 @@ def by_hand(folder: Path, part: int, out: Path) -> None:
     """What one of the two processes does."""
     cv2.setNumThreads(1)
     from loopwright.engine import run
-    from loopwright.workflows.iqa import IQAConfig, build_graph
-    from loopwright.workflows.iqa.workflow import initial_state
+    from loopwright.workflows.iqa import IQAConfig, Services
+    from loopwright.workflows.iqa.workflow import IQAInput, IQAWorkflow
 
-    config = IQAConfig()
-    graph = build_graph(config)
+    workflow = IQAWorkflow(Services.of(IQAConfig()))
+    graph, given = workflow.graph(None), IQAInput(query=DEFAULT_QUERY, image="image")
     began = time.monotonic()
     with out.open("w", encoding="utf-8") as file:
         for path in sorted(folder.iterdir())[part::WORKERS]:
-            state = run(graph, initial_state(config, DEFAULT_QUERY, path)).state
+            state = run(graph, workflow.start(given, {"image": path}, "")).state
             answer, evidence = state["summarizer_result"], state["executor_evidence"]
             row = {"path": path.name, "answer": answer.model_dump(), "evidence": evidence.model_dump(mode="json")}
             file.write(json.dumps(row) + "\n")

@@ -36,12 +36,12 @@ from loopwright.workflows.evaluation import evaluate, mean_figure
 from loopwright.workflows.evaluation.results import shown
 from loopwright.workflows.iqa import IQAConfig, Services
 from loopwright.workflows.iqa.answer.choosing import parse_choice
-from loopwright.workflows.iqa.answer.verdicts import UNABLE
+from loopwright.workflows.iqa.answer.facts import UNABLE
 from loopwright.workflows.iqa.batch.samples import read_folder
 from loopwright.workflows.iqa.nodes import planner_node, summarizer_node
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.workflow import IQAWorkflow, initial_state
+from loopwright.workflows.iqa.workflow import IQAInput, IQAWorkflow
 
 TITLE = "Multiple-choice questions about images"
 
@@ -60,14 +60,16 @@ class Stages:
     """Puts questions to the planner or the summarizer alone."""
 
     def __init__(self, config: IQAConfig) -> None:
-        self.config, self.services = config, Services.of(config)
+        self.services = Services.of(config)
+        self.workflow = IQAWorkflow(self.services)
 
     def is_right(self, choice: Choice, image: Path, reference: Path | None) -> bool:
         """Whether the stage that a question tests gives the right answer."""
         given = choice.given or {}
         planned = choice.kind == PLANNER
         query = given["query"] if planned else asked(choice)
-        state = initial_state(self.config, query, image, reference_path=reference and str(reference))
+        places = {"image": image, **({"reference": reference} if reference else {})}
+        state = self.workflow.start(IQAInput(query=query, **{key: key for key in places}), places, "")
         options = options_of(choice)
         if planned:
             said = what_the_plan_says(planner_node(state, self.services)["plan"], given["aspect"])

@@ -34,7 +34,7 @@ from loopwright.errors import ImageError
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.tools.blind_score import NAME as BLIND_SCORE
+from loopwright.workflows.iqa.tools.no_reference import BLIND_SCORE
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 OUT = Path(__file__).resolve().parent.parent / "src/loopwright/workflows/iqa/data/calibration.json"

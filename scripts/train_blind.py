@@ -28,7 +28,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.tools.blind_score import STEPS, KernelModel, blind_features, in_steps, response
+from loopwright.workflows.iqa.tools.no_reference import STEPS, KernelModel, blind_features, in_steps, response
 
 OUT = Path(__file__).resolve().parent.parent / "src/loopwright/workflows/iqa/data"
 FOLDS = 12

@@ -9,7 +9,7 @@ from distort import LEVELS
 
 from iqa_mcq.forms import PLANNER, SUMMARIZER, Question, question
 from iqa_mcq.plans import NO_WORK
-from loopwright.workflows.iqa.answer.verdicts import ABSTAINED, LEVEL_NAMES
+from loopwright.workflows.iqa.answer.facts import ABSTAINED, LEVEL_NAMES
 from loopwright.workflows.iqa.distortions import Severity, in_words
 from loopwright.workflows.iqa.schemas import (
     GLOBAL,

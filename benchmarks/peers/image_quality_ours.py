@@ -11,7 +11,7 @@ from serving import Variants, one_thread, serve
 
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
-from loopwright.workflows.iqa.tools.full_reference.structure import similarity_of_structure
+from loopwright.workflows.iqa.tools.full_reference import similarity_of_structure
 from loopwright.workflows.iqa.tools.registry import all_tools
 
 if __name__ == "__main__":

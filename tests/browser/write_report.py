@@ -18,7 +18,7 @@ from loopwright.workflows.iqa import ExecutorOutput
 from loopwright.workflows.iqa.report import Overview, ReportRow, write_report
 from loopwright.workflows.iqa.schemas import DistortionFinding, ToolLog
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.sources.sample import sample_path
+from loopwright.workflows.iqa.workflow import sample_path
 
 SET = "window.__ran=1"
 HOSTILE = (

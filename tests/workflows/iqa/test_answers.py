@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from loopwright.errors import UnknownNameError
 from loopwright.workflows.iqa.answer.answers import answer
 from loopwright.workflows.iqa.answer.choosing import parse_choice
-from loopwright.workflows.iqa.answer.verdicts import UNABLE
+from loopwright.workflows.iqa.answer.facts import UNABLE
 from loopwright.workflows.iqa.measuring.severity import BLIND
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput, PlannerOutput, ToolLog
 

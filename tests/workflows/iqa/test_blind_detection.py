@@ -113,6 +113,19 @@ def test_few_photons_leave_noise_and_no_bands_and_a_mark_laid_over_is_no_light(a
     assert stated(bands) == ["banding"], "the grain is weaker than the step between two levels"
     ring = cv2.circle(np.zeros((360, 480, 1), np.float32), (240, 180), 58, 0.6, 28)
     assert "exposure" not in ask("What is wrong?", rounded(photo * (1 - ring) + 255 * ring), photo).final_answer
+    lit = cv2.createCLAHE(4, (4, 4)).apply(np.ascontiguousarray(data.camera()[:288, :384]))[..., None].repeat(3, 2)
+    grey = data.camera()[:288, :384, None].repeat(3, 2)
+    assert "overexposure" in [item.type for item in detect(measure(lit), measure_pair(lit, grey)).findings], "all of it"
+
+
+def test_a_page_blurred_beneath_its_grain_is_blurred_and_a_sharp_one_is_not():
+    page = np.full((460, 320, 3), 236, np.uint8)
+    for line in range(24, 450, 18):
+        words = "".join(np.random.default_rng(line).choice(list("abc defgh ijk 0123.45"), 30))
+        cv2.putText(page, words, (14, line), cv2.FONT_HERSHEY_PLAIN, 0.9, (60, 60, 60), 1, cv2.LINE_AA)
+    grain = np.random.default_rng(1).normal(0, 1.2, page.shape)
+    assert stated(rounded(cv2.GaussianBlur(page, (0, 0), 4) + grain)) == ["gaussian blur"], "and not of low contrast"
+    assert stated(rounded(page + grain)) == []
 
 
 def test_textures_and_drawings_are_not_noisy_coded_moved_or_full_of_specks():

@@ -16,9 +16,8 @@ from serving_program import PROGRAM, serving
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa.sources.images import RGB, LoadedImage, load_image
-from loopwright.workflows.iqa.tools.blind_score import blind_score
 from loopwright.workflows.iqa.tools.execution import run_tools
-from loopwright.workflows.iqa.tools.natural_scenes import brisque, brisque_features, grey, niqe
+from loopwright.workflows.iqa.tools.no_reference import blind_score, brisque, brisque_features, grey, niqe
 from loopwright.workflows.iqa.tools.registry import get_tool
 
 MOST = 1000

@@ -7,6 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from batch_images import recoded
 from distort import LEVELS, distort
 from PIL import Image
 
@@ -71,6 +72,21 @@ def test_brightness_and_noise_together_are_both_found(photograph):
     made = distort((rgb.astype(int) + 25).clip(0, 255).astype(np.uint8), "gaussian noise", 4)
     found = {finding.type for finding in detect(measure(made), measure_pair(made, rgb)).findings}
     assert found == {"mean shift", "gaussian noise"}
+
+
+def test_a_change_of_light_hides_neither_blur_nor_noise_nor_coding(photograph):
+    rgb = photograph("coffee")
+    grain = np.random.default_rng(1).normal(0, 12, rgb.shape)
+    for changed, second in (
+        (cv2.blur(rgb, (17, 1)) * 0.5, "motion blur"),
+        (rgb * 0.5 + grain, "gaussian noise"),
+        (recoded((rgb * 0.4).astype(np.uint8), 15), "jpeg"),
+    ):
+        image = np.clip(np.rint(changed), 0, 255).astype(np.uint8)
+        found = [item.type for item in detect(measure(image), measure_pair(image, rgb)).findings]
+        assert found == ["underexposure", second]
+    brighter = np.clip(rgb * 1.7, 0, 255).astype(np.uint8)
+    assert [item.type for item in detect(measure(brighter), measure_pair(brighter, rgb)).findings] == ["overexposure"]
 
 
 def test_lost_contrast_and_fog_of_a_dark_scene_are_no_overexposure(photograph):

@@ -6,7 +6,7 @@ from PIL import Image
 from skimage import data
 
 from loopwright.workflows.iqa import passes
-from loopwright.workflows.iqa.answer.verdicts import level_of
+from loopwright.workflows.iqa.answer.facts import level_of
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.nodes.executor import executor_node
 from loopwright.workflows.iqa.schemas import PlannerOutput

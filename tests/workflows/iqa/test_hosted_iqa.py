@@ -10,8 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.sources.sample import sample_path
-from loopwright.workflows.iqa.workflow import IQAWorkflow
+from loopwright.workflows.iqa.workflow import IQAWorkflow, sample_path
 
 QUALITY = "How is the quality of this image?"
 

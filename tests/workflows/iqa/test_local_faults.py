@@ -14,7 +14,7 @@ from loopwright.workflows.iqa.measuring.detection_parts import EDITED, changed_p
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.softness import soft_part
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.sources.sample import sample_path
+from loopwright.workflows.iqa.workflow import sample_path
 
 NAMES = [("astronaut",), ("coffee",), pytest.param(("chelsea", "stereo_motorcycle"), marks=pytest.mark.slow)]
 

@@ -17,7 +17,7 @@ from loopwright.workflows.iqa.question.asked import agreed
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import PlannerOutput, SummarizerOutput, ToolLog
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.sources.sample import sample_path
+from loopwright.workflows.iqa.workflow import sample_path
 
 REASON = "Missing tool scores for vehicle region"
 PLAN = {

@@ -172,7 +172,8 @@ def test_the_colour_of_a_cast_is_held_against_the_one_that_was_asked_about(tmp_p
 def test_an_explanation_is_no_bare_grade_and_all_values_are_told(kept):
     noisy = kept("coffee", "gaussian noise", 4)
     asked = ("Describe the quality in one sentence.", "What did the encoder do to it?", "Bottom right?")
-    assert all("gaussian noise" in ask(noisy, each) for each in asked)
+    reports = ("Give me a quality report", "Report on this image", "Qualitätsbericht bitte", "Informe de calidad")
+    assert all("gaussian noise" in ask(noisy, each) for each in (*asked, *reports))
     assert ask(noisy, "Good enough for a passport?")[:7] == ask(noisy, "For a client, can I send it?")[:7] == "No: the"
     values = ask(noisy, "What values do the tools give?")
     assert all(tool in values for tool in ("BlindScore", "BRISQUE", "NIQE")), values

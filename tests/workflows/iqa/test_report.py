@@ -14,10 +14,9 @@ from report_pages import GONE, Element, make, make_row, rich_row, thumbnail
 
 from loopwright.errors import ImageError
 from loopwright.workflows.iqa import ExecutorOutput, IQAConfig, trace_pipeline
-from loopwright.workflows.iqa.report import THUMBNAIL_SIDE, ReportRow
-from loopwright.workflows.iqa.report.pictures import THUMBNAIL_BYTES
+from loopwright.workflows.iqa.report import THUMBNAIL_BYTES, THUMBNAIL_SIDE, ReportRow
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.sources.sample import sample_path
+from loopwright.workflows.iqa.workflow import sample_path
 
 PHOTOGRAPHS = Path(skimage.__file__).parent / "data"
 CAT = PHOTOGRAPHS / "chelsea.png"

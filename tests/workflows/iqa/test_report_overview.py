@@ -15,9 +15,7 @@ from report_pages import Element, make, make_row, rich_row
 
 from loopwright.workflows.iqa.batch.samples import Sample
 from loopwright.workflows.iqa.batch.tables import row_of
-from loopwright.workflows.iqa.report import Overview, ReportRow
-from loopwright.workflows.iqa.report.table_rows import BINS
-from loopwright.workflows.iqa.report.writing import TEXT_LENGTH
+from loopwright.workflows.iqa.report import BINS, TEXT_LENGTH, Overview, ReportRow
 from loopwright.workflows.iqa.schemas import DistortionFinding, ExecutorOutput
 
 

@@ -100,8 +100,8 @@ FLAT = np.full((256, 320, 3), 128, np.uint8)
 def test_noise_on_a_flat_field_is_measured(sigma):
     noisy = np.clip(FLAT + np.random.default_rng(1).normal(0, sigma, FLAT.shape), 0, 255).round().astype(np.uint8)
     features = measure(noisy)
-    assert features.noise_sigma == pytest.approx(sigma, rel=0.06)
-    assert features.noise_whiteness == pytest.approx(1.8, rel=0.15)
+    assert features.grain.sigma == pytest.approx(sigma, rel=0.06)
+    assert features.grain.whiteness == pytest.approx(1.8, rel=0.15)
 
 
 @pytest.mark.matrix(3)
@@ -132,6 +132,6 @@ def test_any_size_and_content_is_measured(height, width, content):
         np.full((height, width, 3), 255, np.uint8),
         np.linspace(0, 255, height * width * 3).reshape(height, width, 3).astype(np.uint8),
     )[content]
-    assert math.isfinite(measure(rgb).noise_sigma)
+    assert math.isfinite(measure(rgb).grain.sigma)
     assert measure_pair(rgb, rgb).rms_error == 0
     assert measure_pair(255 - rgb, rgb).rms_error > 0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from loopwright.models import ModelRegistry
 from loopwright.testing import ScriptedChatModel
-from loopwright.workflows.iqa.answer.verdicts import level_name, quality_score, weigh_opinion
+from loopwright.workflows.iqa.answer.facts import level_name, quality_score, weigh_opinion
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput

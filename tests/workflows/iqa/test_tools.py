@@ -24,9 +24,8 @@ from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import ReferenceMode
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.tools.calibration import calibrations
 from loopwright.workflows.iqa.tools.execution import run_tools
-from loopwright.workflows.iqa.tools.registry import all_tools, get_tool, select_tools
+from loopwright.workflows.iqa.tools.registry import all_tools, calibrations, get_tool, select_tools
 
 NAMES = [tool.name for tool in all_tools()]
 BLIND = [tool.name for tool in all_tools() if tool.reference is ReferenceMode.NONE]

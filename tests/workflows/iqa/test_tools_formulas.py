@@ -12,13 +12,9 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from loopwright.workflows.iqa.measuring.gradients import gmsd, mdsi
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
-from loopwright.workflows.iqa.tools.full_reference.fidelity import vif
-from loopwright.workflows.iqa.tools.full_reference.saliency import vsi
-from loopwright.workflows.iqa.tools.full_reference.structure import PSNR_CAP, ms_ssim, psnr, ssim
-from loopwright.workflows.iqa.tools.full_reference.wavelets import haarpsi
-from loopwright.workflows.iqa.tools.natural_scenes import niqe
+from loopwright.workflows.iqa.tools.full_reference import PSNR_CAP, gmsd, haarpsi, mdsi, ms_ssim, psnr, ssim, vif, vsi
+from loopwright.workflows.iqa.tools.no_reference import niqe
 
 TID = Path(__file__).resolve().parents[3].parent / "shared/data/iqa/tid_rebuilt"
 

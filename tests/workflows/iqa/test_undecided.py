@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from loopwright.workflows.iqa import run_pipeline
-from loopwright.workflows.iqa.answer.verdicts import UNABLE
+from loopwright.workflows.iqa.answer.facts import UNABLE
 from loopwright.workflows.iqa.measuring.detection import detect
 from loopwright.workflows.iqa.measuring.features import measure, measure_pair
 from loopwright.workflows.iqa.measuring.severity import assess

@@ -8,8 +8,8 @@ from odd_images import ODD, Odd
 from PIL import Image, PngImagePlugin
 
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.sources.sample import sample_path
 from loopwright.workflows.iqa.vision import MAX_BYTES, encode
+from loopwright.workflows.iqa.workflow import sample_path
 
 
 def decoded(content: bytes) -> np.ndarray:

@@ -20,8 +20,8 @@ from loopwright.workflows.iqa.nodes.summarizer import summarizer_node
 from loopwright.workflows.iqa.schemas import ExecutorOutput, PlannerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import load_image
-from loopwright.workflows.iqa.sources.sample import sample_path
 from loopwright.workflows.iqa.vision import locate
+from loopwright.workflows.iqa.workflow import sample_path
 
 needs("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_ollama")
 

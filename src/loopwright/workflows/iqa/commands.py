@@ -156,9 +156,8 @@ def batch(
 ) -> None:
     """Assess a folder of images, or the rows of a manifest, into a table."""
     from loopwright.workflows.iqa import IQAConfig
-    from loopwright.workflows.iqa.batch.running import run_batch
+    from loopwright.workflows.iqa.batch.running import WORST, run_batch
     from loopwright.workflows.iqa.batch.samples import Shard
-    from loopwright.workflows.iqa.batch.tables import WORST
 
     if address is not None and engine != "ray":
         raise typer.BadParameter("only a Ray cluster has one; give --engine ray, too", param_hint="--address")

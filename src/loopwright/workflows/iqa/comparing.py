@@ -12,14 +12,13 @@ from pydantic import BaseModel
 
 from loopwright.errors import InputError
 from loopwright.workflows.iqa.answer.answers import what_is_wrong
-from loopwright.workflows.iqa.answer.verdicts import Facts
+from loopwright.workflows.iqa.answer.facts import Facts
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.passes import Pass
 from loopwright.workflows.iqa.schemas import ExecutorOutput, FileName, PlanControlFlags, PlannerOutput, ReferenceMode
 from loopwright.workflows.iqa.sources.file_facts import file_facts
 from loopwright.workflows.iqa.sources.images import LoadedImage, check_pair, load_image
-from loopwright.workflows.iqa.tools.calibration import calibrations
-from loopwright.workflows.iqa.tools.registry import all_tools
+from loopwright.workflows.iqa.tools.registry import all_tools, calibrations
 
 _SAME_RATE = 0.005
 """A change of the bytes that is not worth telling."""

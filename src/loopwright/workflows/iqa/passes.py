@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from loopwright.errors import LoopwrightError
-from loopwright.workflows.iqa.answer.verdicts import ABSTAINED, soft_note
+from loopwright.workflows.iqa.answer.facts import ABSTAINED, soft_note
 from loopwright.workflows.iqa.config import ToolsSection
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import Detection, analyse, of_a_part

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from loopwright.errors import PlannerError
-from loopwright.workflows.iqa.answer.verdicts import contradicting
+from loopwright.workflows.iqa.answer.facts import contradicting
 from loopwright.workflows.iqa.distortions import in_words, kind_of
 from loopwright.workflows.iqa.measuring.severity import closeness
 from loopwright.workflows.iqa.question.places import REGION_PREFIX
@@ -22,8 +22,7 @@ from loopwright.workflows.iqa.schemas import (
     QueryType,
     ReferenceMode,
 )
-from loopwright.workflows.iqa.tools.calibration import calibrations
-from loopwright.workflows.iqa.tools.registry import all_tools, get_tool
+from loopwright.workflows.iqa.tools.registry import all_tools, calibrations, get_tool
 
 
 class Lack(NamedTuple):

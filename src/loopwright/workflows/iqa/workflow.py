@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import resources
 from operator import index
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack, cast
@@ -25,7 +26,7 @@ from loopwright.errors import unknown_name_message
 from loopwright.workflows.api import UPLOAD, ClientEvent, Example, NodeInfo, Outcome, Run, Text, Workflow, WorkflowInput
 from loopwright.workflows.evaluation.questions import Expected
 from loopwright.workflows.evaluation.scores import answer_scores
-from loopwright.workflows.iqa.answer.verdicts import UNABLE, recognised
+from loopwright.workflows.iqa.answer.facts import UNABLE, recognised
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.distortions import parse_distortion
 from loopwright.workflows.iqa.graph import build_graph
@@ -33,7 +34,6 @@ from loopwright.workflows.iqa.measuring.severity import SAME_THING, closeness
 from loopwright.workflows.iqa.schemas import Box, ExecutorOutput, SummarizerOutput
 from loopwright.workflows.iqa.services import Services
 from loopwright.workflows.iqa.sources.images import at_home
-from loopwright.workflows.iqa.sources.sample import FILES, PREFIX, sample_path
 from loopwright.workflows.iqa.state import AgenticIQAInput, AgenticIQAState
 from loopwright.workflows.runtime import Session
 
@@ -67,6 +67,14 @@ class IQAInput(WorkflowInput):
     )  # fmt: skip
     """Left, top, width and height."""
 
+
+def sample_path(name: str) -> Path:
+    """Where a picture to try it on lies, so that a run that is taken up again finds it: a harbour of `data/sample`."""
+    return Path(str(resources.files("loopwright.workflows.iqa"))) / "data" / "sample" / _SAMPLES[name]
+
+
+# Drawn with OpenCV, line by line; one is blurred by a Gaussian of 2.2 pixels, one a JPEG of quality 8.
+_SAMPLES = {Path(file).stem: file for file in ("harbour.png", "harbour-blurred.png", "harbour-compressed.jpg")}
 
 _SHOWN: dict[str, Any] = shipped("loopwright.workflows.iqa", "data/workflow.yaml")
 """What people are shown of it: questions to try on the sample pictures, and of each stage."""
@@ -111,7 +119,7 @@ class IQAWorkflow(Workflow[Services]):
     places = frozenset({"image_path", "reference_path"})
     examples = tuple(Example(**each) for each in _SHOWN["examples"])
     expected = ("score", "distortion")  # people's score, 1 (bad) to 5 (excellent), and the type of distortion, or none
-    samples: Mapping[str, Path] = {f"{PREFIX}{name}": sample_path(name) for name in FILES}
+    samples: Mapping[str, Path] = {f"sample:{name}": sample_path(name) for name in _SAMPLES}
     prompts = Services.prompts()
 
     def score(self, expected: Expected, outcome: Outcome) -> Mapping[str, float | None]:
@@ -145,16 +153,21 @@ class IQAWorkflow(Workflow[Services]):
 
     def start(self, given: IQAInput, uploads: Mapping[str, Path], run_id: str) -> AgenticIQAInput:
         """What the graph is run with; a picture is the id of an upload, or ``sample:NAME`` for one of the samples."""
-        reference = given.reference and self.placed("reference", given.reference, uploads)
-        begun = initial_state(
-            self.services.config,
-            given.query,
-            self.placed("image", given.image, uploads),
-            reference_path=reference,
-            region=given.region,
-            max_replan_iterations=given.max_replan_iterations,
+        config, limit = self.services.config, given.max_replan_iterations
+        limit = config.iqa.max_replan_iterations if limit is None else limit
+        if limit > (most := config.langgraph.max_iterations):
+            logger.warning("max_replan_iterations=%d is above langgraph.max_iterations=%d, which counts", limit, most)
+        return AgenticIQAInput(
+            query=given.query,
+            image_path=str(self.placed("image", given.image, uploads)),
+            reference_path=str(self.placed("reference", given.reference, uploads)) if given.reference else None,
+            # A list, as every checkpointer gives it back.
+            region=cast("Box", list(given.region)) if given.region else None,
+            iteration_count=0,
+            max_replan_iterations=min(limit, most),
+            replan_history=[],
+            sample_id=run_id,
         )
-        return {**begun, "sample_id": run_id}
 
     def run(self, given: Mapping[str, Any], uploads: Mapping[str, Path], run_id: str) -> Run:
         """Prepare a run; see `start`."""
@@ -349,33 +362,6 @@ def _session_of(query: str, image_path: str | Path, **options: Unpack[PipelineOp
     )
     run.graph_input["sample_id"] = session.run_id
     return session
-
-
-def initial_state(
-    config: IQAConfig,
-    query: str,
-    image_path: str | Path,
-    *,
-    reference_path: str | Path | None = None,
-    max_replan_iterations: int | None = None,
-    region: Box | None = None,
-) -> AgenticIQAInput:
-    """What the graph is run with; its arguments are those of `run_pipeline`."""
-    ceiling = config.langgraph.max_iterations
-    limit = config.iqa.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
-    if limit > ceiling:
-        logger.warning("max_replan_iterations=%d is above langgraph.max_iterations=%d, which counts", limit, ceiling)
-        limit = ceiling
-    return AgenticIQAInput(
-        query=query,
-        image_path=at_home(image_path),
-        reference_path=at_home(reference_path) if reference_path else None,
-        # A list, as every checkpointer gives it back.
-        region=cast("Box", list(region)) if region else None,
-        iteration_count=0,
-        max_replan_iterations=limit,
-        replan_history=[],
-    )
 
 
 def content_of(state: AgenticIQAInput) -> str:

@@ -4,8 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from loopwright.config import shipped
-from loopwright.workflows.iqa.answer.verdicts import UNABLE, Facts, mostly_soft
-from loopwright.workflows.iqa.answer.wording import capital, listed, not_blurred, spoken_names
+from loopwright.workflows.iqa.answer.facts import UNABLE, Facts, capital, listed, mostly_soft, not_blurred, spoken_names
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of
 from loopwright.workflows.iqa.measuring.detection import is_sure
 from loopwright.workflows.iqa.measuring.detection_parts import place_of

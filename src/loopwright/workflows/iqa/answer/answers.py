@@ -8,27 +8,24 @@ from loopwright.config import shipped
 from loopwright.workflows.iqa.answer.advice import advise, choose_remedy
 from loopwright.workflows.iqa.answer.choosing import choose
 from loopwright.workflows.iqa.answer.comparing_parts import choose_part, compare_parts
-from loopwright.workflows.iqa.answer.files import tell
-from loopwright.workflows.iqa.answer.verdicts import (
+from loopwright.workflows.iqa.answer.facts import (
     IMPAIRMENT_LEVEL,
     UNABLE,
     Facts,
+    capital,
     compare,
+    held_against,
     level_name,
+    listed,
+    listed_there,
     mostly_soft,
+    not_blurred,
+    opposes,
     quality_score,
+    reasoning,
     said_soft,
     scope_words,
     scopes_of,
-)
-from loopwright.workflows.iqa.answer.wording import (
-    capital,
-    held_against,
-    listed,
-    listed_there,
-    not_blurred,
-    opposes,
-    reasoning,
     sentences,
     spoken_names,
     strength_of,
@@ -36,6 +33,7 @@ from loopwright.workflows.iqa.answer.wording import (
     values,
     where,
 )
+from loopwright.workflows.iqa.answer.files import tell
 from loopwright.workflows.iqa.distortions import Distortion, Severity, in_words, kind_of
 from loopwright.workflows.iqa.measuring.detection import SURE
 from loopwright.workflows.iqa.measuring.severity import closeness

@@ -6,8 +6,15 @@ from typing import Literal, NamedTuple
 
 from loopwright.config import shipped
 from loopwright.errors import UnknownNameError
-from loopwright.workflows.iqa.answer.verdicts import IMPAIRMENT_LEVEL, UNABLE, Facts, compare
-from loopwright.workflows.iqa.answer.wording import hue_apart, hue_named, opposes
+from loopwright.workflows.iqa.answer.facts import (
+    IMPAIRMENT_LEVEL,
+    UNABLE,
+    Facts,
+    compare,
+    hue_apart,
+    hue_named,
+    opposes,
+)
 from loopwright.workflows.iqa.distortions import Distortion, Severity, kind_of, severity_named
 from loopwright.workflows.iqa.measuring.severity import closeness, strength
 from loopwright.workflows.iqa.question.vocabulary import named_distortions, spans, spoken

@@ -3,8 +3,15 @@
 import re
 from dataclasses import dataclass
 
-from loopwright.workflows.iqa.answer.verdicts import UNABLE, Facts, quality_score, scope_words, scopes_of
-from loopwright.workflows.iqa.answer.wording import capital, strength_of
+from loopwright.workflows.iqa.answer.facts import (
+    UNABLE,
+    Facts,
+    capital,
+    quality_score,
+    scope_words,
+    scopes_of,
+    strength_of,
+)
 from loopwright.workflows.iqa.distortions import in_words
 from loopwright.workflows.iqa.measuring.severity import BLIND, gauge_of, nearness
 from loopwright.workflows.iqa.question.asked import Question

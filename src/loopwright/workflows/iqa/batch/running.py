@@ -1,10 +1,13 @@
 """Running a batch: what is to be done, doing it, and the table at the end."""
 
+import heapq
+import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -13,15 +16,16 @@ from pydantic_core import to_jsonable_python
 
 from loopwright.engine import run as engine_run
 from loopwright.errors import LoopwrightError, NodeFailed
-from loopwright.workflows.iqa.batch.journal import Journal, Record, journal_of
+from loopwright.workflows.iqa.batch.journal import Journal, Record, journal_of, writing
 from loopwright.workflows.iqa.batch.processes import Died, Progress, over_processes, processors
 from loopwright.workflows.iqa.batch.ray_engine import over_ray
 from loopwright.workflows.iqa.batch.samples import Sample, Shard, configuration_digest, read_source, row_key, versions
-from loopwright.workflows.iqa.batch.tables import WORST, Digest, Row, check_format, row_of, write_table
+from loopwright.workflows.iqa.batch.tables import Row, check_format, row_of, shown_run, write_table
 from loopwright.workflows.iqa.config import IQAConfig
 from loopwright.workflows.iqa.graph import build_graph
+from loopwright.workflows.iqa.report import Overview, write_report
 from loopwright.workflows.iqa.services import Services
-from loopwright.workflows.iqa.workflow import DETAILS, initial_state, replaced
+from loopwright.workflows.iqa.workflow import DETAILS, IQAInput, IQAWorkflow, replaced
 
 _KEPT = (*DETAILS, "error")
 """The keys of the final state that are no input."""
@@ -41,9 +45,9 @@ class Assessor:
             ConfigError: If a model's settings are wrong.
         """
         self._root = root
-        self._config = config
         self._configuration = configuration_digest(config)
-        self._graph = build_graph(config, services=Services.of(config))
+        self._workflow = IQAWorkflow(Services.of(config))
+        self._graph = self._workflow.graph(None)
 
     def __call__(self, sample: Sample) -> Record:
         """Run one sample; whatever goes wrong with it is in the record."""
@@ -52,14 +56,12 @@ class Assessor:
         return {**record, "state": state, "error": error, "seconds": round(time.perf_counter() - began, 4)}
 
     def _run(self, sample: Sample) -> tuple[dict[str, Any], str | None]:
-        reference = str(self._root / sample.reference_path) if sample.reference_path else None
+        files = {"image": sample.image_path, "reference": sample.reference_path}
+        places = {key: self._root / path for key, path in files.items() if path}
         try:
-            given = initial_state(
-                self._config, sample.query, self._root / sample.image_path,
-                reference_path=reference, region=sample.region,
-            )  # fmt: skip
-            given["sample_id"] = sample.sample_id
-            result = engine_run(self._graph, given)
+            asked = {"query": sample.query, "region": sample.region, **{key: key for key in places}}
+            given = IQAInput.model_validate(asked)
+            result = engine_run(self._graph, self._workflow.start(given, places, sample.sample_id))
         # Nothing that one image does may end the batch; the row says what it was.
         except Exception as error:
             return {}, self._relative(told(error))
@@ -100,6 +102,9 @@ def told(error: Exception) -> str:
 
 Engine = Literal["local", "ray"]
 """Who runs the workers of a batch."""
+
+WORST = 200
+"""How many rows a report shows with pictures."""
 
 DEFAULT_QUERY = "What is the quality of this image, and what is wrong with it?"
 """What is asked where nobody says."""
@@ -179,17 +184,26 @@ def run_batch(
                     on_progress(progress)
         if progress.interrupted:
             return progress
-        digest = Digest(worst, root, config.iqa.tools.max_pixels)
-        write_table(out, _rows(samples, journal, digest))
+        show = partial(shown_run, root=root, max_pixels=config.iqa.tools.max_pixels)
+        overview, order = Overview(), list[tuple[float, Sample]]()
+
+        def rows() -> Iterator[Row]:
+            for sample in samples:
+                record = journal.read(sample.sample_id)
+                row = show(sample, record)
+                overview.add(row)
+                order.append((math.inf if row.score is None else row.score, sample))
+                yield row_of(sample, record, row)
+
+        write_table(out, rows())
         if report is not None:
-            digest.write(report, journal)
+            lowest = heapq.nsmallest(worst, order, key=lambda scored: scored[0])
+            count = f"the worst {worst:,} of {len(samples):,}" if worst < len(samples) else f"{len(samples):,} images"
+            with writing(report):
+                # With all of them, pictures would make the page too large to open.
+                worst_rows = [show(sample, journal.read(sample.sample_id)) for _, sample in lowest]
+                write_report(worst_rows, report, title=f"Image quality: {count}", overview=overview)
     return progress
-
-
-def _rows(samples: Iterable[Sample], journal: Journal, digest: Digest) -> Iterator[Row]:
-    for sample in samples:
-        record = journal.read(sample.sample_id)
-        yield row_of(sample, record, digest.add(sample, record))
 
 
 @contextmanager

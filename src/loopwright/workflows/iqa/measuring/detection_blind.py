@@ -35,7 +35,7 @@ def blind_candidates(features: ImageFeatures) -> list[Sign]:
     # The few colours of a drawing look the same.
     sure = min(_most(features), SIGNS.guessed if features.steepest_slope > SIGNS.strokes else 0.9)
     # Grain of few photons, and what is dithered, have few levels as well, but are as strong as the step between two.
-    grain = noise and features.noise_sigma * features.level_use > SIGNS.of_a_step
+    grain = noise and features.grain.sigma * features.level_use > SIGNS.of_a_step
     few = features.level_use < SIGNS.few_levels and not grain
     banded = [Sign("banding", sure, "the levels between are empty")] if few else []
     found = banded or _specks(features) or [*noise, *_blur_in_noise(features, noise)]
@@ -91,7 +91,7 @@ def doubts(features: ImageFeatures, findings: list[DistortionFinding], *, named:
 
 def _specks(features: ImageFeatures) -> list[Sign]:
     spread = 127 * features.impulse_fraction**0.5
-    noise = max([features.noise_sigma, *(cell[0] for _, cell in features.grained_cells)])
+    noise = max([features.grain.sigma, *(cell.sigma for _, cell in features.grained_cells)])
     # Specks that came after a JPEG coder would have wiped its trace, and it would have smeared those from before.
     coded = features.jpeg_evidence >= SIGNS.jpeg_evidence
     if coded or features.impulse_fraction < 0.001 or spread < SIGNS.specks_over_noise * noise:
@@ -102,18 +102,19 @@ def _specks(features: ImageFeatures) -> list[Sign]:
 
 def noise_signs(features: ImageFeatures) -> list[Sign]:
     """Noise, by the numbers of the flattest areas."""
-    if features.colour_noise > BLOTCHED and features.noise_whiteness < WHITE:
+    grain = features.grain
+    if features.colour_noise > BLOTCHED and grain.whiteness < WHITE:
         confidence = min(0.9, 0.65 + 0.1 * (features.colour_noise - BLOTCHED))
         return [Sign("gaussian noise", confidence, "blotches of colour, also where nothing else is")]
-    if features.noise_sigma < VISIBLE_NOISE:
+    if grain.sigma < VISIBLE_NOISE:
         return []
-    if features.noise_whiteness < WHITE:
-        if features.noise_likeness > SIGNS.unlike or features.jpeg_evidence >= SIGNS.jpeg_evidence:
+    if grain.whiteness < WHITE:
+        if grain.likeness > SIGNS.unlike or features.jpeg_evidence >= SIGNS.jpeg_evidence:
             return []
-        why = f"different in each channel as noise is (correlation {features.noise_likeness:.2f})"
-        return [Sign("gaussian noise", min(0.9, 0.55 + SIGNS.unlike - features.noise_likeness), why)]
-    confidence = min(0.95, 0.55 + 0.8 * (features.noise_whiteness - WHITE) + 0.01 * features.noise_sigma)
-    why = f"fine-grained as noise is (whiteness {features.noise_whiteness:.2f} of 2)"
+        why = f"different in each channel as noise is (correlation {grain.likeness:.2f})"
+        return [Sign("gaussian noise", min(0.9, 0.55 + SIGNS.unlike - grain.likeness), why)]
+    confidence = min(0.95, 0.55 + 0.8 * (grain.whiteness - WHITE) + 0.01 * grain.sigma)
+    why = f"fine-grained as noise is (whiteness {grain.whiteness:.2f} of 2)"
     return [Sign("gaussian noise", confidence, why)]
 
 
@@ -136,14 +137,18 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
     moved = features.motion_anisotropy > DIRECTED and features.edge_sigma_strong > SIGNS.motion_strong
     # Gradients and the lines of a drawing have one direction by themselves.
     moved = moved and features.tone_variation > VEILED.content and _most(features) == 1
+    soft_page = _soft_page(features)
     if moved and not coded and (spread < SIGNS.wiped or features.motion_anisotropy > SIGNS.straight):
         confidence = 0.45 + 0.5 * (features.motion_anisotropy - DIRECTED)
         if features.edge_sigma > SIGNS.motion_edge:
             confidence -= 0.35 * (features.edge_sigma - SIGNS.motion_edge)
-        if confidence > 0.4:
+        # Lines of text have one direction as well.
+        if confidence > (0.6 if soft_page else 0.4):
             return [Sign("motion blur", min(0.9, confidence), f"along {features.motion_direction:.0f} degrees")]
     if features.fine_detail_gap < SIGNS.no_fine_detail:
-        return []
+        # The grain of a page is fine detail that its blur has not taken.
+        sure, why = min(0.8, 0.35 + 0.25 * features.edge_sigma_strong), "no edge is sharp, and the fine detail is grain"
+        return [Sign("gaussian blur", sure, why)] if soft_page else []
     blurred = features.edge_sigma > SIGNS.no_sharp_tile and features.edge_sigma_strong > SIGNS.blurred
     confidence = 0.4 + 0.4 * (features.edge_sigma_strong - SIGNS.blurred) + 0.6 * (SIGNS.wiped - spread)
     why = f"no tile is sharp, and {features.fine_detail_gap:.0%} of the textured area has lost its finest detail"
@@ -159,6 +164,12 @@ def _blur(features: ImageFeatures, *, coded: bool) -> list[Sign]:
         # Blur is the commoner of the two.
         return found if blurred and confidence + 0.1 > coder else [Sign("jpeg2000", coder, wiped), *found]
     return [Sign("gaussian blur", min(0.95, confidence), why)] if blurred else []
+
+
+def _soft_page(features: ImageFeatures) -> bool:
+    """Whether all edges are wide in a bright grey image, as a blurred page is."""
+    bright = features.neutral_share > SIGNS.coloured and features.mean_luma > 110
+    return bright and features.edge_sigma > SIGNS.wide_stroke and features.edge_sigma_strong > SIGNS.blurred
 
 
 def _blur_in_noise(features: ImageFeatures, noise: list[Sign]) -> list[Sign]:
@@ -195,7 +206,9 @@ def _tone(features: ImageFeatures, *, clean: bool) -> list[Sign]:
         confidence = min(0.8, 0.45 + 0.006 * (110 - features.bright_point))
         found.append(Sign("underexposure", max(0.35, confidence), "even the highlights are dark"))
     elif features.contrast_range < 100:
-        confidence = min(0.85, 0.5 + 0.008 * (80 - features.contrast_range))
+        # Blur makes thin strokes pale as well.
+        pale = 0.15 if _soft_page(features) else 0.0
+        confidence = min(0.85, 0.5 + 0.008 * (80 - features.contrast_range) - pale)
         found.append(Sign("low contrast", max(0.35, confidence), "neither dark nor bright parts"))
     if features.cast > SIGNS.tinted:
         compact = features.cast > SIGNS.compact * max(features.chroma_spread, 1)

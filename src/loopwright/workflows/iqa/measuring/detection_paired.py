@@ -2,9 +2,10 @@
 
 import math
 
+from loopwright.workflows.iqa.distortions import Severity
 from loopwright.workflows.iqa.measuring.detection_blind import SIGNS, Sign
 from loopwright.workflows.iqa.measuring.features import PairFeatures
-from loopwright.workflows.iqa.measuring.severity import Limits
+from loopwright.workflows.iqa.measuring.severity import CHANNEL_SHIFT, PAIRED, Limits
 
 CAUSES = Limits("paired")
 """From and up to which numbers a cause counts."""
@@ -39,12 +40,26 @@ def paired_candidates(pair: PairFeatures, *, grained: bool = False) -> list[Sign
     """
     if pair.rms_error < CAUSES.same_rms:
         return []
-    found = [*_washed_out(pair), *_point(pair), *_specks(pair)]
-    if uneven(pair) is None and (not found or found[0].type == "impulse noise" or pair.point_share <= CAUSES.mostly):
-        found += _with_coder(_structure(pair, grained=grained), pair)
+    washed_out = _washed_out(pair)
+    found = [*washed_out, *_point(pair), *_specks(pair)]
+    light = bool(found) and found[0].type != "impulse noise"
+    structure = [] if washed_out else _structure(pair, grained=grained)
+    # Of the error beside a strong change of light, a blur or noise that is plain to see holds next to nothing; what is
+    # clipped and rounded then looks like a slight one, or like a wavelet coder.
+    likely = (sign for sign in structure if light and sign.type != "jpeg2000")
+    plain = [sign for sign in likely if _severity(sign, pair) >= Severity.MODERATE]
+    if light and pair.point_share > CAUSES.mostly:
+        found += plain
+    elif not uneven(pair):
+        found += _with_coder(structure, pair)
     total = max(pair.rms_error**2, sum(item.weight**2 for item in found))
-    found = [item for item in found if item.weight**2 >= CAUSES.fair_share * total]
+    found = [item for item in found if item.weight**2 >= CAUSES.fair_share * total or item in plain]
     return sorted(found, key=lambda item: -item.weight)
+
+
+def _severity(sign: Sign, pair: PairFeatures) -> Severity:
+    gauge = PAIRED.get(sign.type, CHANNEL_SHIFT)
+    return gauge.severity(gauge.read(pair))
 
 
 def unexplained(pair: PairFeatures) -> str | None:
@@ -63,9 +78,8 @@ def _point(pair: PairFeatures) -> list[Sign]:
     brightness = abs(pair.mean_shift)
     share = f"point operations explain {pair.point_share:.0%} of the error"
     if pair.point_share < CAUSES.point_share:
-        # What is laid over the image shifts the mean as well, but leaves no grain and no work of a filter or a coder.
-        smooth = pair.residual_whiteness < CAUSES.grainy and pair.filter_share < CAUSES.blur_share
-        laid_over = smooth and pair.jpeg_quality > pair.reference_jpeg_quality - 3 and uneven(pair) is None
+        # What is laid over a part, as a mark is, shifts the mean as well, but leaves the rest as it was.
+        laid_over = pair.unchanged_share >= CAUSES.untouched and not uneven(pair)
         alone = {} if laid_over else {_brightness(pair): brightness, "saturation change": pair.saturation_rms}
         return [Sign(name, 0.7, share, size) for name, size in alone.items() if size >= CAUSES.point_shift]
     sizes = {

@@ -189,8 +189,10 @@ def blank_lines(rgb: Rgb, reference: Rgb | None) -> str | None:
         thin = len(found) // 100 + 1
         framed = found[:thin].all() and found[-thin:].all() and np.ptp(green[[0, -1], 0]) <= EVEN
         for first, last in np.flatnonzero(np.diff(found, prepend=False, append=False)).reshape(-1, 2):
-            beside = [each for each in (green[max(first - 24, 0) : first], green[last : last + 24]) if len(each)]
-            steps = [np.quantile(np.abs(each - green[first].astype(int)), 0.25, axis=1).max() for each in beside]
+            # Each side by its own border: over a page in a shadow, the light changes by as much in a few dozen lines.
+            sides = ((green[max(first - 16, 0) : first], first), (green[last : last + 16], last - 1))
+            beside = [np.abs(each - green[border].astype(int)) for each, border in sides if len(each)]
+            steps = [np.quantile(apart, 0.25, axis=1).max() for apart in beside]
             rim = framed or last - first < thin or green[first].min() >= WHITE
             plain = np.ptp(green[first:last]) <= 2 * EVEN
             # What was plain before has lost nothing.
@@ -222,11 +224,10 @@ def _with_noisy_part(whole: Detection, rgb: Rgb, features: ImageFeatures) -> Det
     if not cells:
         return whole
     # What the middle one of the noisy cells shows speaks for all.
-    _, numbers = sorted(cells, key=lambda cell: cell[1][0])[len(cells) // 2]
-    shown = dict(zip(("noise_sigma", "noise_whiteness", "noise_likeness"), numbers, strict=False))
-    cell = dataclasses.replace(features, colour_noise=0.0, **shown)
+    grain = sorted(grain for _, grain in cells)[len(cells) // 2]
+    cell = dataclasses.replace(features, colour_noise=0.0, grain=grain)
     # Gravel and leaves are as white, but the same in all channels; noise that a coder smeared is, too.
-    most = SIGNS.guessed if cell.noise_likeness >= ALIKE else 1.0
+    most = SIGNS.guessed if grain.likeness >= ALIKE else 1.0
     found = [
         assess(sign.type, cell, confidence=round(min(most, sign.confidence), 3), why=sign.why)
         for sign in noise_signs(cell)

@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.errors import GraphBubbleUp
 
 from loopwright.errors import InputError
-from loopwright.workflows.iqa.answer.verdicts import scope_words
+from loopwright.workflows.iqa.answer.facts import scope_words
 from loopwright.workflows.iqa.passes import Pass
 from loopwright.workflows.iqa.question.places import REGION_PREFIX, box_of
 from loopwright.workflows.iqa.question.reading import MAX_SCOPES, read_query

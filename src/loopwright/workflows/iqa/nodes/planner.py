@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, Wi
 from loopwright.errors import PlannerError
 from loopwright.models import consult
 from loopwright.models.validation import problem_lines
-from loopwright.workflows.iqa.answer.verdicts import Facts, quality_score
-from loopwright.workflows.iqa.answer.wording import reasoning
+from loopwright.workflows.iqa.answer.facts import Facts, quality_score, reasoning
 from loopwright.workflows.iqa.distortions import known_distortions
 from loopwright.workflows.iqa.planning import enforce, make_plan, require_reference, without_iteration
 from loopwright.workflows.iqa.question.asked import KNOWN, KnownName, MeantQuestion, Question, agreed

@@ -11,9 +11,8 @@ from loopwright.errors import ImageError
 from loopwright.models import consult
 from loopwright.workflows.iqa.answer.answers import UNABLE, answer, reasoning, score_in_words, used_evidence
 from loopwright.workflows.iqa.answer.choosing import parse_choice
+from loopwright.workflows.iqa.answer.facts import LEVEL_NAMES, Facts, quality_score, sentences
 from loopwright.workflows.iqa.answer.files import tell
-from loopwright.workflows.iqa.answer.verdicts import LEVEL_NAMES, Facts, quality_score
-from loopwright.workflows.iqa.answer.wording import sentences
 from loopwright.workflows.iqa.planning import missing_evidence, without_iteration
 from loopwright.workflows.iqa.question.reading import read_query
 from loopwright.workflows.iqa.schemas import (

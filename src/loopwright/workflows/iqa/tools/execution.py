@@ -18,8 +18,7 @@ from loopwright.errors import LoopwrightError
 from loopwright.workflows.iqa.measuring.reference_planes import Pair
 from loopwright.workflows.iqa.schemas import GLOBAL, ReferenceMode, ToolLog
 from loopwright.workflows.iqa.sources.images import LoadedImage
-from loopwright.workflows.iqa.tools.calibration import calibrations
-from loopwright.workflows.iqa.tools.registry import Tool, all_tools
+from loopwright.workflows.iqa.tools.registry import Tool, all_tools, calibrations
 
 EXIT_S = 120.0
 """The most seconds that the end of the interpreter waits for tools that were given up."""

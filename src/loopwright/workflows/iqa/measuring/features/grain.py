@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from loopwright.workflows.iqa.measuring.features.model import Plane, Rgb
+from loopwright.workflows.iqa.measuring.features.model import NO_GRAIN, Grain, Plane, Rgb
 from loopwright.workflows.iqa.measuring.features.planes import area_mean, block_means, quantiles
 
 NOISE_BLOCK = 16
@@ -30,26 +30,11 @@ def fine_detail(plane: Plane) -> Plane:
     return np.asarray(filtered, np.float32)
 
 
-class Noise(NamedTuple):
-    """What the flattest blocks show."""
-
-    sigma: float
-    """Standard deviation of green's noise, grey levels."""
-    whiteness: float
-    """The same over that at half size: 2 for white noise."""
-    likeness: float
-    """Correlation of green's detail with red's or blue's, whichever is higher, -1 to 1."""
-    evenness: float
-    """Most detail of the flattest blocks over that of the middle one, 0..1: about 0.9 for noise, less for texture."""
-
-
-NO_NOISE = Noise(0.0, 0.0, 1.0, 0.0)
-"""What stands where too few blocks can be measured."""
 CELLS = 4
 """Rows and columns of the cells whose noise is measured for itself."""
 
 
-def noise(channels: Sequence[Plane]) -> tuple[Noise, tuple[Noise, ...]]:
+def grain(channels: Sequence[Plane]) -> tuple[Grain, tuple[Grain, ...]]:
     """Noise of an image, and of each of its `CELLS` x `CELLS` cells, row by row: a noisy sky has a clean foreground."""
     red, green, blue = (fine_detail(channel) for channel in channels)
     plane = channels[1]
@@ -69,7 +54,7 @@ def noise(channels: Sequence[Plane]) -> tuple[Noise, tuple[Noise, ...]]:
         (block_means(other * green, NOISE_BLOCK), block_means(other * other, NOISE_BLOCK)) for other in (red, blue)
     ]
 
-    def of(usable: NDArray[np.bool_]) -> Noise:
+    def of(usable: NDArray[np.bool_]) -> Grain:
         limit, middle = quantiles(fine[usable], [FLAT_SHARE, 0.5])
         flat = usable & (fine <= limit)
         own = float(energy[flat].mean())
@@ -77,11 +62,11 @@ def noise(channels: Sequence[Plane]) -> tuple[Noise, tuple[Noise, ...]]:
         likeness = [
             float(both[flat].mean()) / math.sqrt(float(each[flat].mean()) * own + 1e-9) for both, each in others
         ]
-        return Noise(sigma / FLAT_BIAS, sigma / max(below, 0.05), max(likeness), limit / max(middle, 0.05))
+        return Grain(sigma / FLAT_BIAS, sigma / max(below, 0.05), max(likeness), limit / max(middle, 0.05))
 
     row, column = (np.arange(size) * CELLS // size for size in fine.shape)
     masks = (usable & (row[:, None] == down) & (column == across) for down in range(CELLS) for across in range(CELLS))
-    return of(usable), tuple(of(mask) if mask.sum() >= CELL_BLOCKS else NO_NOISE for mask in masks)
+    return of(usable), tuple(of(mask) if mask.sum() >= CELL_BLOCKS else NO_GRAIN for mask in masks)
 
 
 CELL_BLOCKS = 12

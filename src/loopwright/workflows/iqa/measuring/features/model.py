@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,24 @@ DIRECTED = 0.75
 """Directional loss from which motion is possible, nepers; sharp photographs reach 0.55."""
 BLOTCHED = 3.5
 """Colour noise from which there are blotches, grey levels."""
+
+
+class Grain(NamedTuple):
+    """What the flattest areas show of the fine detail."""
+
+    sigma: float
+    """Standard deviation of the green channel's noise, grey levels."""
+    whiteness: float
+    """The same over that after halving the size: 1.6 to 2 for white noise, near or below 1 for texture."""
+    likeness: float
+    """Correlation of green's detail with red's or blue's, whichever is higher, -1 to 1: near 0 for noise of the single
+    channels, 0.4 to 1 for texture and grey noise."""
+    evenness: float
+    """Most detail of the flattest blocks over that of the middle one, 0..1: about 0.9 for noise, less for texture."""
+
+
+NO_GRAIN = Grain(0.0, 0.0, 1.0, 0.0)
+"""What stands where too few blocks can be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +86,10 @@ class ImageFeatures:
     motion_length: float
     """Length of a motion in that direction that would make the edges across it as wide as they are, pixels: a lower
     bound, since long motions leave only edges that hardly lie across them. NaN without such edges."""
-    noise_sigma: float
-    """Standard deviation of the green channel's noise in the flattest areas, specks left out, grey levels."""
-    noise_whiteness: float
-    """Noise in those areas over that after halving the size: 1.6 to 2 for white noise, near or below 1 for texture."""
-    noise_likeness: float
-    """Correlation of the channels' fine detail in those areas, the higher of red and blue with green: near 0 for noise
-    of the single channels, 0.4 to 1 for texture and grey noise."""
-    noise_cells: tuple[tuple[float, float, float, float], ...]
-    """The same three numbers of each of 4 x 4 cells, row by row, and how even their grain is (`grain.Noise`)."""
+    grain: Grain
+    """What the flattest areas show, specks left out."""
+    grain_of_cells: tuple[Grain, ...]
+    """The same of each of 4 x 4 cells, row by row."""
     colour_noise: float
     """Blotches of colour in the calmest areas, grey levels."""
     impulse_fraction: float
@@ -140,16 +154,22 @@ class ImageFeatures:
         return self.contrast_range / (math.sqrt(2 * math.pi) * max(self.steepest_slope, 0.01))
 
     @property
-    def grained_cells(self) -> list[tuple[int, tuple[float, float, float, float]]]:
-        """The cells that have visible, white noise: their place in the order, and their numbers; none of a texture."""
-        white = [(i, c) for i, c in enumerate(self.noise_cells) if c[0] >= VISIBLE_NOISE and c[1] >= WHITER]
-        textures = sum(cell[2] >= ALIKE and cell[3] < EVEN_GRAIN for _, cell in white)
+    def grained_cells(self) -> list[tuple[int, Grain]]:
+        """The cells that have visible, white noise, with their place in the order; none of a texture."""
+        cells = enumerate(self.grain_of_cells)
+        white = [(i, cell) for i, cell in cells if cell.sigma >= VISIBLE_NOISE and cell.whiteness >= WHITER]
+        textures = sum(cell.likeness >= ALIKE and cell.evenness < EVEN_GRAIN for _, cell in white)
         return white if 2 * textures <= len(white) else []
+
+    @property
+    def noise_whiteness(self) -> float:
+        """Whiteness of the grain of the whole."""
+        return self.grain.whiteness
 
     @property
     def noise(self) -> float:
         """The noise that is seen, grey levels; blotches of colour with what the band of their measure leaves out."""
-        return max(self.noise_sigma, 2.5 * self.colour_noise if self.colour_noise > BLOTCHED else 0.0)
+        return max(self.grain.sigma, 2.5 * self.colour_noise if self.colour_noise > BLOTCHED else 0.0)
 
     @property
     def directed_motion(self) -> float:
@@ -184,6 +204,8 @@ class PairFeatures:
     """Mean luma of the image, grey levels."""
     mean_shift: float
     """Mean luma of the image minus that of the reference, grey levels."""
+    unchanged_share: float
+    """Share of the pixels whose luma changed by one grey level at most, 0..1."""
     kept_shapes: float
     """Squared correlation of the two lumas as means over 8 x 8 blocks, without what varies over more than 32 pixels,
     0..1, 1 where the reference is calm: distortions keep where it is lighter and darker, another content does not."""

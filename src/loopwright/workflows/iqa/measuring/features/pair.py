@@ -10,7 +10,7 @@ from loopwright.workflows.iqa.measuring.features import planes
 from loopwright.workflows.iqa.measuring.features.coding import coder_beneath, jpeg_trace, level_use, pixel_size
 from loopwright.workflows.iqa.measuring.features.grain import fine_detail, specks
 from loopwright.workflows.iqa.measuring.features.model import PairFeatures, Plane, Rgb
-from loopwright.workflows.iqa.measuring.features.tone import lab, surface
+from loopwright.workflows.iqa.measuring.features.single import lab, surface
 
 
 def linear_filter(image: Plane, origin: Plane) -> dict[str, float]:
@@ -126,6 +126,7 @@ def measure_pair(rgb: Rgb, reference: Rgb) -> PairFeatures:
         rms_error=math.sqrt(energy),
         mean_luma=mean + shift,
         mean_shift=shift,
+        unchanged_share=float((np.abs(plane - origin_plane) <= 1).mean()),
         kept_level=mean + shift / (1 - gain) if abs(gain - 1) > 1e-3 else math.nan,
         **point,
         color_shift=math.hypot(float(color_a), float(color_b)),
