@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.text import terms
-from loopwright.workflows.assistant.answer.listing import Known, list_answer
+from loopwright.workflows.assistant.answer.listing import list_answer
 from loopwright.workflows.assistant.config import AssistantSection
 from loopwright.workflows.assistant.constants import DEFAULT_LIMIT
 from loopwright.workflows.assistant.question.plan import plan
@@ -107,7 +107,8 @@ def answered(text: str, records: list[Record]) -> Draft:
             results = merge(results, outcomes)
             attempts.append(queries)
             if len(attempts) > 2 or not wish_after(question, outcomes, results, section):
-                return list_answer(question, results, Known(info=INFO, outcomes=outcomes, now=NOW))
+                state = {"question": question, "query_results": results, "outcomes": outcomes}
+                return list_answer(state | {"user_context": {"now": NOW}}, search.catalogue, section.search)
             queries = list(reflect(question, outcomes, attempts, search, section).queries)
 
 

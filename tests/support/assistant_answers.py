@@ -1,10 +1,14 @@
 """A small conference about bread, as records and hits, for tests of answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from loopwright.workflows.assistant.schemas import Condition, Filters, Found, Question, Record, Table
+from loopwright.workflows.assistant.answer.listing import list_answer
+from loopwright.workflows.assistant.config import SearchSection
+from loopwright.workflows.assistant.schemas import Condition, Draft, Filters, Found, Question, Record, Table
+from loopwright.workflows.assistant.sources.catalogue import Catalogue
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
 
 ZONE = ZoneInfo("Europe/Lisbon")
@@ -70,6 +74,14 @@ def asked(*tables: Table, topic: str = "", notes: Sequence[str] = (), **conditio
         filters=Filters(include=include),
         notes=tuple(notes),
     )
+
+
+def listed(
+    question: Question, results: Mapping[str, Sequence[Found]], *records: Record, limit: int = 10, **state: Any
+) -> Draft:
+    """The answer by rules to what was found, at a conference of these records."""
+    state |= {"question": question, "query_results": results}
+    return list_answer(state, Catalogue(INFO, records), SearchSection(limit=limit))
 
 
 SOURDOUGH = session("17", "Bread without yeast", abstract="Sourdough at home, from flour and water alone.")

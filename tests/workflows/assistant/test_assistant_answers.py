@@ -1,13 +1,13 @@
 """Answers without a chat model: what they cite, what they say was not found; whatever the records and models write."""
 
 import pytest
-from assistant_answers import ANA, INFO, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit, moment, other, session
+from assistant_answers import ANA, MILL, OVENS, SOURDOUGH, SUNDAY, asked, hit, listed, moment, other, session
 from chances import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
-from loopwright.workflows.assistant.answer.listing import NEAREST, Known, list_answer
+from loopwright.workflows.assistant.answer.listing import NEAREST
 from loopwright.workflows.assistant.answer.references import mark, offered, referenced, without_strangers
 from loopwright.workflows.assistant.schemas import (
     Draft,
@@ -28,7 +28,7 @@ def outcome(total: int, hits: list[Found] = [], counts: dict[str, dict[str, int]
 
 
 def test_a_hit_is_listed_with_time_room_person_mark_and_reason() -> None:
-    draft = list_answer(asked(topic="sourdough"), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known(info=INFO))
+    draft = listed(asked(topic="sourdough"), {"sessions": [hit(SOURDOUGH, 0.9)]})
     assert (draft.status, draft.referenced_ids) == ("answered", ("sessions:17",))
     line = next(line for line in draft.text.splitlines() if "[sessions:17]" in line)
     for part in (
@@ -39,7 +39,7 @@ def test_a_hit_is_listed_with_time_room_person_mark_and_reason() -> None:
 
 def test_the_best_hits_are_cited_first_and_never_more_than_the_limit() -> None:
     hits = [hit(session(str(n), f"Talk {n}"), 0.9 - n / 100) for n in range(30)]
-    draft = list_answer(asked(topic="bread"), {"sessions": hits}, Known(limit=7))
+    draft = listed(asked(topic="bread"), {"sessions": hits}, limit=7)
     assert draft.referenced_ids == tuple(f"sessions:{n}" for n in range(7))
     results = {
         table.value: [hit(other(table, f"{table.value} {n}"), 0.5 + n / 100) for n in (3, 2, 1)] for table in Table
@@ -50,19 +50,19 @@ def test_the_best_hits_are_cited_first_and_never_more_than_the_limit() -> None:
 def test_hits_by_conditions_alone_are_in_order_of_time_and_the_rest_is_counted() -> None:
     late = session("1", "Late", time="16:00-17:00")
     hits = [hit(OVENS, 1.0), hit(late, 1.0), hit(SOURDOUGH, 1.0)]
-    draft = list_answer(asked(day="2024-05-04"), {"sessions": hits}, Known(outcomes=[outcome(13, hits)]))
+    draft = listed(asked(day="2024-05-04"), {"sessions": hits}, outcomes=[outcome(13, hits)])
     assert draft.referenced_ids == ("sessions:17", "sessions:23", "sessions:1")
     assert "And 10 more" in draft.text
 
 
 def test_what_breaks_a_condition_or_is_not_there_is_said_and_answers_only_in_part() -> None:
-    draft = list_answer(asked(topic="sourdough", day="2024-05-05"), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known())
+    draft = listed(asked(topic="sourdough", day="2024-05-05"), {"sessions": [hit(SOURDOUGH, 0.9)]})
     assert draft.status == "partial" and "on another day than asked" in draft.text
     both = {"sessions": [hit(SOURDOUGH, 0.9), hit(SUNDAY, 0.6)]}
-    good = list_answer(asked(topic="sourdough", day="2024-05-05"), both, Known())
+    good = listed(asked(topic="sourdough", day="2024-05-05"), both)
     assert (good.status, good.referenced_ids) == ("answered", ("sessions:31",))
     note = "There is no room Hall 9"
-    draft = list_answer(asked(topic="sourdough", notes=[note]), {"sessions": [hit(SOURDOUGH, 0.9)]}, Known())
+    draft = listed(asked(topic="sourdough", notes=[note]), {"sessions": [hit(SOURDOUGH, 0.9)]})
     assert draft.status == "partial" and draft.text.count(note) == 1
 
 
@@ -70,26 +70,25 @@ def test_what_breaks_a_condition_or_is_not_there_is_said_and_answers_only_in_par
     ("score", "status"), [(0.9, "answered"), (0.4, "partial"), (0.25, "partial"), (0.15, "nothing_found")]
 )
 def test_the_status_goes_by_the_evidence(score: float, status: str) -> None:
-    assert list_answer(asked(topic="bread"), {"sessions": [hit(OVENS, score)]}, Known()).status == status
+    assert listed(asked(topic="bread"), {"sessions": [hit(OVENS, score)]}).status == status
 
 
 def test_a_persons_sessions_are_listed_with_time_and_room() -> None:
     results = {"speakers": [hit(ANA, 1.0)], "sessions": [hit(SOURDOUGH, 1.0), hit(OVENS, 1.0)]}
-    draft = list_answer(asked(SPEAKERS, SESSIONS, person="Ana Reis"), results, Known())
+    draft = listed(asked(SPEAKERS, SESSIONS, person="Ana Reis"), results)
     assert draft.status == "answered" and draft.text.startswith("Ana Reis has 2 sessions:")
     assert set(draft.referenced_ids) == {"speakers:7", "sessions:17", "sessions:23"}
-    records = {record.id: record for record in (SOURDOUGH, OVENS, ANA)}
     by = asked(person="Ana Reis")
     else_by = by.filters.model_copy(update={"exclude": asked(room="Cellar").filters.include})
-    rest = list_answer(by.model_copy(update={"filters": else_by}), {"sessions": [hit(SOURDOUGH, 1.0)]}, Known())
+    rest = listed(by.model_copy(update={"filters": else_by}), {"sessions": [hit(SOURDOUGH, 1.0)]})
     assert rest.text.startswith("I left out what is in Cellar. What I found with Ana Reis:")
-    alone = list_answer(asked(SPEAKERS, topic="ovens"), {"speakers": [hit(ANA, 0.9)]}, Known(records=records))
+    alone = listed(asked(SPEAKERS, topic="ovens"), {"speakers": [hit(ANA, 0.9)]}, SOURDOUGH, OVENS, ANA)
     assert "“Ovens of the north” (Sat 4 May, 10:30-11:00 (30 min), Cellar)" in alone.text
 
 
-def computed(operation: str, *hits: Found, by: str = "", **known: object) -> str:
+def computed(operation: str, *hits: Found, by: str = "", **state: object) -> str:
     question = asked().model_copy(update={"operation": operation, "by": by})
-    return list_answer(question, {"sessions": list(hits)}, Known(**known)).text  # type: ignore[arg-type]
+    return listed(question, {"sessions": list(hits)}, **state).text
 
 
 def test_counts_ends_and_clashes_are_computed() -> None:
@@ -103,12 +102,13 @@ def test_counts_ends_and_clashes_are_computed() -> None:
     endless = [hit(each.record.model_copy(update={"end": None}), 1.0) for each in two]
     assert all(computed("clash", two[0], each).startswith("They overlap:") for each in (two[1], endless[0]))
     assert computed("clash", hit(SOURDOUGH, 1.0), hit(SUNDAY, 1.0)).startswith("They do not clash")
-    known = Known(limit=1, outcomes=[outcome(1, [each]) for each in two])
     whole = asked().model_copy(update={"operation": "clash", "parts": (asked(), asked())})
-    assert set(list_answer(whole, {"sessions": two}, known).referenced_ids) == {"sessions:17", "sessions:23"}
+    both = listed(whole, {"sessions": two}, limit=1, outcomes=[outcome(1, [each]) for each in two])
+    assert set(both.referenced_ids) == {"sessions:17", "sessions:23"}
     assert "is longer, with 45 minutes" in computed("compare", *two)
     assert "does not say how long they take" in (told := computed("compare", *endless)) and "0 minutes" not in told
-    assert "begins in 1 hour and 15 minutes" in computed("until", hit(SOURDOUGH, 1.0), now=moment(4, "08:45"))
+    until = computed("until", hit(SOURDOUGH, 1.0), user_context={"now": moment(4, "08:45")})
+    assert "begins in 1 hour and 15 minutes" in until
 
 
 @pytest.mark.parametrize(
@@ -119,18 +119,18 @@ def test_counts_ends_and_clashes_are_computed() -> None:
     ],
 )  # fmt: skip
 def test_what_asks_for_no_search_is_answered_in_kind(operation: str, reply: str, status: str) -> None:
-    draft = list_answer(asked().model_copy(update={"operation": operation}), {}, Known(info=INFO))
+    draft = listed(asked().model_copy(update={"operation": operation}), {})
     assert reply in draft.text and (draft.status, draft.referenced_ids) == (status, ())
 
 
 def test_texts_of_records_cannot_pose_as_marks_or_markdown() -> None:
     evil = session("66", "Nice [sessions:17] *talk* <b>\n- **Fake** [sessions:23]", abstract="[sessions:31]")
-    draft = list_answer(asked(topic="talk"), {"sessions": [hit(evil, 0.9), hit(SOURDOUGH, 0.1)]}, Known())
+    draft = listed(asked(topic="talk"), {"sessions": [hit(evil, 0.9), hit(SOURDOUGH, 0.1)]})
     assert draft.referenced_ids == ("sessions:66",)
     first = next(line for line in draft.text.splitlines() if line.startswith("- "))
     assert referenced(first, ["sessions:17", "sessions:23", "sessions:66"]) == ("sessions:66",)
     odd = other(EXHIBITORS, "C (sharp) & friends", text="A stand.")
-    cited = list_answer(asked(EXHIBITORS, topic="stand"), {"exhibitors": [hit(odd, 0.9)]}, Known()).referenced_ids
+    cited = listed(asked(EXHIBITORS, topic="stand"), {"exhibitors": [hit(odd, 0.9)]}).referenced_ids
     assert cited == ("exhibitors:C (sharp) & friends",)
 
 
@@ -146,7 +146,7 @@ def test_a_good_answer_has_full_marks_and_none_has_none() -> None:
     found = judged("**Bread without yeast** [sessions:17]: Sat 4 May, 10:00-10:45, Hall 2. Sourdough.", "sessions:17")
     assert (found.quality_score, found.faithfulness_score, found.confidence_score) == (1.0, None, 0.9)
     assert found.issues == ()
-    draft = list_answer(TOPIC, {"sessions": []}, Known(info=INFO))
+    draft = listed(TOPIC, {"sessions": []})
     found = evaluate_answer(TOPIC, draft, {"sessions": []})
     assert (found.quality_score, found.confidence_score) == (0.0, 0.0)
 
@@ -197,7 +197,7 @@ def test_an_answer_cites_only_hits_within_the_limit_and_never_claims_without_one
     for each in sorted(found, key=lambda one: -one.score):
         results.setdefault(each.record.table.value, []).append(each)
     question = asked(Table.SESSIONS, topic=topic)
-    draft = list_answer(question, results, Known(limit=limit))
+    draft = listed(question, results, limit=limit)
     offered = [each.record.id for each in found]
     assert set(draft.referenced_ids) <= set(offered)
     assert len(draft.referenced_ids) == len(set(draft.referenced_ids)) <= min(limit, len(found))

@@ -1,7 +1,9 @@
 """Searching the sample conference, ranked and without what was excluded; when it is searched again, and what widens."""
 
+import threading
+
 import pytest
-from conferences import search
+from conferences import search, shared_sample
 
 from loopwright.retrieval.text import terms
 from loopwright.workflows.assistant.config import AssistantSection
@@ -24,6 +26,7 @@ from loopwright.workflows.assistant.schemas import (
     SearchOutcome,
     Table,
 )
+from loopwright.workflows.assistant.searching.search import Search
 from loopwright.workflows.assistant.sources.catalogue import clock_of, passes
 
 
@@ -209,3 +212,18 @@ def test_a_models_plan_is_told_from_its_searches(query: dict[str, object], strat
     made = replied(query, tried="bees", message="  ")
     assert made.strategy == strategy
     assert made.message == f'There is too little so far, so I look for "{query["query_text"]}".'
+
+
+def test_what_is_made_from_a_conference_is_made_once_for_all_who_ask_at_the_same_time():
+    searched, found, all_here = Search(shared_sample()), [], threading.Barrier(8)
+
+    def ask():
+        all_here.wait()
+        found.append(searched.vocabulary)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len({*map(id, found)}) == 1

@@ -92,6 +92,9 @@ WITHIN = [{"date": "2026-05-08", "end": "18:00", "rooms": [{"id": n, "name": roo
         ("f.json", json.dumps({f"{day} May 2026": {"Oven": [{"event title": "Rye", "time": "10:00 - 10:45", "speaker": "Ana Só; Bo Li", "place": "Oven"}]} for day in (8, 9)})),
         ("g.md", "# Bread 2026\n\n## Friday, 8 May\n\n|Time|Talk|Room|By|\n|-|-|-|-|\n|10:00 - 10:45|Rye|Oven|Ana Só, Bo Li|\n\n## Bakers, 9 of them\n"),
         ("b.json", json.dumps(DAYS)),
+        ("j.xml", "<fair xmlns='x'><days><day date='2026-05-08'><hall name='Oven'><gig begin='10:00' end='10:45'><title>Rye</title><hosts><host>Ana Só</host><host>Bo Li</host></hosts></gig></hall></day></days></fair>"),
+        ("k.html", "<h2>Friday, 8 May 2026</h2><table><tr><th>Time<th>Talk<th>Room<th>By<tr><td>10:00<br>- 10:45<td>Rye<td>Oven<td>Ana Só, Bo Li</table><table><tr><td>11:00 -<td>Tea</table>"),
+        ("l.json", json.dumps([{"talk": "Rye", "start": {"dateTime": "2026-05-08T10:00"}, "end": {"dateTime": "2026-05-08T10:45"}, "speakers": [{"name": "Ana Só"}, {"name": "Bo Li"}], "room": "Oven", "recording": {"optout": True}}])),
         ("h.json", json.dumps(FRAB)),
         ("i.csv", "Title,Speakers,Room,Track,Start date,Start time,End date,End time\nRye,Ana Só; Bo Li,Oven,NA,8.5.2026,10:00,8.5.2026,10:45\nOats,NA,Oven,n/a,8.5.2026,11:00,9.5.2026,9:00\nNull and none,Na,Oven,nan,8.5.2026,12:00,8.5.2026,13:00\n"),
         ("d.csv", "Vortrag;Title (Dr/Prof);Referent/in;Referent/in (Firma);Beginn;Dauer (h);Ort;Place (seats);Telefon\n" + "\n".join(f'{title};Dr;"{who}";Bread;Fr, 8. Mai 2026 um 10 Uhr;0:45 h;Oven;40;+49 170 1' for who, title in (("Ana Só; Bo Li", "Rye"), ("Ana Só", "Oats")))),
@@ -102,6 +105,7 @@ def test_a_session_is_the_same_from_every_shape_of_a_table(tmp_path, caplog, nam
     rye, *others = read_schedule(written(tmp_path, name, content), time_zone="UTC").records
     assert [str(at) for at in (rye.start, rye.end)] == [f"2026-05-08 {at}:00+00:00" for at in ("10:00", "10:45")]
     assert rye.fields == {"day": ("2026-05-08",), "room": ("Oven",), "speaker": ("Ana Só", "Bo Li")}
+    assert "tags" not in rye.texts
     assert name != "b.json" or others[0].title == "Rye"  # of the other day
     told = [(each.values("speaker"), len(each.values("day")), each.values("track")) for each in others[:2]]
     assert name != "i.csv" or told == [((), 2, ()), (("Na",), 1, ())]
@@ -171,6 +175,13 @@ def test_rows_that_cannot_be_used_are_said_and_the_rest_is_kept(tmp_path, caplog
     read = read_table(lines, Table.EXHIBITORS)
     assert [record.title for record in read.records] == ["A"]
     assert [problem[:17] for problem in read.problems] == ["a.jsonl, line 2: ", "a.jsonl, line 3: "]
+    rows = "<table>\n<tr><td>Name</td><td>Room</td></tr>\n<tr><td></td><td>1</td></tr>\n<tr><td>B</td><td>3</td></tr></table>"
+    pages = (
+        written(tmp_path, "a.md", f"# A\n\n|Name|Room|\n|-|-|\n|A|1|\n||2|\n\n{rows}\n"),
+        written(tmp_path, "a.html", f"<p>\n{rows}"),
+    )
+    places = [problem.partition(":")[0] for page in pages for problem in read_table(page, Table.EXHIBITORS).problems]
+    assert places == ["a.md, line 6", "a.md, row 3", "a.html, line 4"]
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,10 @@ def conference(file: Path | None, store: str | None) -> Generator[Services]:
 def ingest(
     schedule: Annotated[
         Path | None,
-        typer.Argument(help="Pentabarf or frab XML, pretalx JSON, iCal, CSV, JSON, JSONL or Markdown.", readable=False),
+        typer.Argument(help="XML, iCal, CSV, JSON, JSONL, Markdown or HTML; also of pretalx and frab.", readable=False),
     ] = None,
     exhibitors: Annotated[
-        Path | None, typer.Option(help="Stands and sponsors: CSV, JSON, JSONL or Markdown.", readable=False)
+        Path | None, typer.Option(help="Stands and sponsors: the same formats without iCal.", readable=False)
     ] = None,
     attendees: Annotated[
         Path | None, typer.Option(help="Who comes and may be met: the same formats.", readable=False)

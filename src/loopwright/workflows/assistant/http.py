@@ -36,7 +36,7 @@ chat = APIRouter(prefix="/api/chat", tags=["chat"])
 def _ends_plainly(request: Request) -> None:
     """Refuse a path that ends with a slash: nobody means "anna/" who writes it, and "%2F" is one of an id."""
     if request.scope.get("raw_path", b"").partition(b"?")[0].endswith(b"/"):
-        raise Problem("no id ends with a slash that is not written %2F", "UnknownPath", status=404).exception
+        raise Problem("no id ends with a slash that is not written %2F", "UnknownPath", status=404)
 
 
 remembered = APIRouter(prefix="/api", tags=["memory"], responses={404: PROBLEM}, dependencies=[Depends(_ends_plainly)])
@@ -77,8 +77,8 @@ async def answer(asked: ChatMessage, context: Here) -> ChatAnswer:
     events = await asyncio.to_thread(context.hub.store.events, record.id, "client", 0, context.hub.limits.events)
     if events and events[-1].name == FAILED:  # in the words for clients: what nobody foresaw is told to the log alone
         told = json.loads(events[-1].data)
-        raise Problem(**told, status=status_of(told["error_type"], can_retry=told["can_retry"])).exception
-    raise failure_of(record).exception
+        raise Problem(**told, status=status_of(told["error_type"], can_retry=told["can_retry"]))
+    raise failure_of(record)
 
 
 @chat.get("/runs/{run_id}/events", operation_id="follow_chat", response_class=Response, responses=STREAM)
@@ -106,7 +106,7 @@ async def profile(user_id: Name, context: Here) -> Profile:
     """What is known of a person."""
     found = await memory_of(context).profile(user_id)
     if found is None:
-        raise Problem(f"nothing is known of {user_id!r}", "UnknownPerson", status=404).exception
+        raise Problem(f"nothing is known of {user_id!r}", "UnknownPerson", status=404)
     return found
 
 
@@ -133,7 +133,7 @@ async def conversation(
     turns = await memory_of(context).turns(conversation_id, limit, user_id=user_id)
     if not turns:
         told = f"there is no conversation {conversation_id!r} of this user: give the user_id that began it"
-        raise Problem(told, "UnknownConversation", status=404).exception
+        raise Problem(told, "UnknownConversation", status=404)
     return Conversation(conversation_id=conversation_id, turns=tuple(turns))
 
 
@@ -146,7 +146,7 @@ async def delete_conversation(conversation_id: Name, context: Here, user_id: Nam
 
 def memory_of(context: Context) -> Memory:
     """What the assistant remembers; where it is not served, that is told with status 404."""
-    services: Services = context.workflow(ASSISTANT).services
+    services: Services = context.hub.hosted(ASSISTANT).services
     return services.memory
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, MetaData, Table, delete, func, insert, literal, select
 
-from loopwright.database.database import Database, Format
-from loopwright.database.opening import open_database
+from loopwright.database.database import Database, Format, open_database
 from loopwright.database.values import text_column
 from loopwright.errors import InputError, StoreError
 from loopwright.postgres import is_postgres
@@ -129,11 +128,9 @@ class Memory(AbstractContextManager["Memory"]):
 
     async def delete_conversation(self, conversation_id: str, user_id: str | None = None) -> None:
         """Forget a conversation."""
-
-        def forget(connection: Connection, key: str) -> None:
-            connection.execute(delete(_CONVERSATION).where(_CONVERSATION.c.key == key))
-
-        await self._run(forget, _key(conversation_id, user_id), forgets=True)
+        key = _key(conversation_id, user_id)
+        forget = delete(_CONVERSATION).where(_CONVERSATION.c.key == key)
+        await self._run(lambda connection, _: connection.execute(forget), key, forgets=True)
 
     def close(self) -> None:
         """Let go of the database."""

@@ -90,15 +90,13 @@ _FEW = 5
 _WORD = re.compile(f"{LETTER}+")
 
 
-def _step(name: str, strategy: Strategy, queries: Iterable[PlannedQuery], told: str) -> Reflection:
-    """One way to search more widely: what is widened, as the reasoning, and what is done, as the message: "I ..."."""
-    return Reflection(reasoning=name, strategy=strategy, message=told, queries=tuple(queries))
-
-
 def steps(
     question: Question, outcomes: Sequence[SearchOutcome], search: Search, config: AssistantSection
 ) -> Iterator[Reflection]:
-    """The steps, see `_step`, what the evidence speaks for most first; their queries may have been tried already."""
+    """The ways to search more widely, what the evidence speaks for most first; their queries may have been tried.
+
+    Of each the reasoning says what is widened, and the message what is done: "I ...".
+    """
     few = [outcome for outcome in outcomes if len(outcome.hits) < config.search.enough]
     poor = [outcome.query for outcome in few or outcomes]
     # Where nothing passes the conditions, no other words will find anything.
@@ -136,13 +134,13 @@ def _other_words(poor: Sequence[PlannedQuery], kind: str, told: str, search: Sea
             text = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new if kind == "spelling" else f"{old} {new}", text)
         queries.append(query.model_copy(update={"query_text": text}))
     words = " and ".join(f"“{each}”" for each in changed.values())
-    yield _step(kind, "rewrite", queries, told.format(words))
+    yield Reflection(reasoning=kind, strategy="rewrite", message=told.format(words), queries=tuple(queries))
 
 
 def _nearer(poor: Sequence[PlannedQuery], name: str, strategy: Strategy, told: str) -> Iterator[Reflection]:
     """What comes near counts too: by its meaning alone, or as before."""
     queries = (lowered(query, by_meaning=strategy == "pivot") for query in poor if query.query_text)
-    yield _step(name, strategy, queries, told)
+    yield Reflection(reasoning=name, strategy=strategy, message=told, queries=tuple(queries))
 
 
 def lowered(query: PlannedQuery, **more: Any) -> PlannedQuery:
@@ -157,7 +155,8 @@ def _fewer(poor: Sequence[PlannedQuery], config: AssistantSection) -> Iterator[R
             near = next((each.most if each.least is None else each.least for each in times), None)
             update = {"filters": filters, "limit": _FEW, "score_threshold": config.search.score_threshold, "near": near}
             told = f"leave out that it is to be {gone}"
-            yield _step("fewer conditions", "relax", [query.model_copy(update=update)], told)
+            wider = (query.model_copy(update=update),)
+            yield Reflection(reasoning="fewer conditions", strategy="relax", message=told, queries=wider)
 
 
 def fewer_conditions(filters: Filters, *, keep_kind: bool = False) -> list[tuple[Filters, str]]:

@@ -76,9 +76,8 @@ def _parts(question: Question, draft: Draft, cited: Sequence[Found]) -> dict[str
         held = [holds(found.record, asked) for found in cited]
         judged = [each for each in held if each is not None]
         parts[f"the {asked.slot} asked"] = sum(judged) / len(judged) if judged else 0.0
-    if question.tables:
-        table = question.tables[0]
-        parts[f"the wish for {NOUNS[table][1]}"] = float(any(found.record.table is table for found in cited))
+    table = question.tables[0]
+    parts[f"the wish for {NOUNS[table][1]}"] = float(any(found.record.table is table for found in cited))
     for note in question.notes:
         parts[f"what is to be said: {note}"] = float(note in draft.text or plain(note) in draft.text)
     return parts

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import chain
+from typing import Any, TypeAlias
 
 from loopwright.workflows.assistant import schemas
 from loopwright.workflows.assistant.answer import operating
 from loopwright.workflows.assistant.answer.lines import Telling, differences, line_of, sentence, titled
 from loopwright.workflows.assistant.answer.references import offered, referenced
 from loopwright.workflows.assistant.answer.wording import NOUNS, about, begins, described, excluded, joined, plain
-from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, DEFAULT_THRESHOLD, SURE
-from loopwright.workflows.assistant.sources.catalogue import unmet
+from loopwright.workflows.assistant.config import SearchSection
+from loopwright.workflows.assistant.constants import DEFAULT_LIMIT, SURE
+from loopwright.workflows.assistant.sources.catalogue import Catalogue, unmet
 from loopwright.workflows.assistant.sources.info import ConferenceInfo
+from loopwright.workflows.assistant.state import asked_at, asked_of
 
 BESIDE = 0.38
 """Beside the best record, others must have this share of its evidence."""
@@ -30,6 +33,8 @@ EXAMPLES = (
     "are: for example “what is on about security on the first day?” or “who can I talk to about storage?”"
 )
 """What can be asked."""
+Hits: TypeAlias = Sequence[schemas.Found]
+Outcomes: TypeAlias = Sequence[schemas.SearchOutcome]
 _FEW = 3
 _AS_SURE = 0.8
 _IN_TIME: tuple[schemas.Operation, ...] = ("now", "next", "count")
@@ -40,50 +45,33 @@ _LEADS: dict[schemas.Operation, str] = {
 """What is to be done -> how the list of what was found begins."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What an answer is written from, besides the hits."""
-
-    info: ConferenceInfo | None = None
-    """The conference."""
-    records: Mapping[str, schemas.Record] | None = None
-    """All its records by id, to name the sessions of a speaker."""
-    outcomes: Sequence[schemas.SearchOutcome] = ()
-    """What the queries of the last plan brought."""
-    near: Sequence[schemas.Found] = ()
-    """What came near, over all plans."""
-    thinking: Sequence[schemas.ThinkingUpdate] = ()
-    """The retries that the person was told of."""
-    now: datetime | None = None
-    """The moment of asking."""
-    limit: int = DEFAULT_LIMIT
-    """At most so many records are cited."""
-    threshold: float = DEFAULT_THRESHOLD
-    """The score below which a hit only comes near."""
-
-
-def list_answer(
-    question: schemas.Question, query_results: Mapping[str, Sequence[schemas.Found]], known: Known
-) -> schemas.Draft:
+def list_answer(state: Mapping[str, Any], catalogue: Catalogue, config: SearchSection) -> schemas.Draft:
     """Answer with what was computed, or with the best hits, each with its mark, its time and place, and why it fits.
 
     It is ``answered`` only where a cited record fits all that was asked; where the nearest only come near, that is
     said, and the status is ``partial`` or ``nothing_found``.
+
+    Reads ``question``, ``query_results``, ``near_misses``, ``outcomes`` and ``thinking_updates``.
     """
+    question, info = asked_of(state), catalogue.info
     if not question.searches:
-        return _without_search(question, known)
+        return _without_search(question, info)
+    outcomes: Outcomes = state.get("outcomes") or ()
+    query_results: Mapping[str, Hits] = state.get("query_results") or {}
     if question.operation in ("most", "clash"):
-        best = partial(operating.leading, question, known.outcomes)
+        best = partial(operating.leading, question, outcomes)
         query_results = {table: best(found) for table, found in query_results.items()}
-    hits = offered(query_results, known.limit)
-    status, told = chosen(question, hits, known.outcomes, known.threshold, known.near)
+    hits = offered(query_results, config.limit)
+    near = [*chain.from_iterable((state.get("near_misses") or {}).values())]
+    status, told = chosen(question, hits, outcomes, config.score_threshold, near)
+    computed = _computed(question, told, outcomes, asked_at(state))
     notes = [plain(note) for note in question.notes]
     left_out = excluded(question.filters)
     if not told:
-        where = f" of {plain(known.info.title)}" if known.info and known.info.title else ""
+        where = f" of {plain(info.title)}" if info and info.title else ""
         nothing = f"I found no {_things(question)}{_asked(question)} in the programme{where}"
-        widely = ", also when I searched more widely" if known.thinking else ""
-        computed = _computed(question, [], known) if known.outcomes and question.operation in ("count", "most") else ""
+        widely = ", also when I searched more widely" if state.get("thinking_updates") else ""
+        computed = computed if outcomes and question.operation in ("count", "most") else ""
         barred = f"I left out what is {left_out}" if left_out else ""
         advice = f"Try other words{', or without the limits' if question.filters.include else ''}."
         otherwise = EXAMPLES if question.filters.empty else "Try another time, place or person."
@@ -98,13 +86,13 @@ def list_answer(
     telling = Telling(
         topic=question.topic,
         filters=_all_asked(question),
-        known=known.records or {found.record.id: found.record for hits in query_results.values() for found in hits},
+        known=catalogue.records,
         cited=frozenset(found.record.id for found in told),
         detail=len(told) <= _FEW,
         shared=tuple(part for part in alike[0] if all(part in others for others in alike)),
     )
     missing = [table for table in question.tables if table not in {found.record.table for found in told}]
-    head = [*notes, _lead(question, told, status, telling, known)]
+    head = [*notes, _lead(question, told, status, telling, computed)]
     # What was not taken as asked is said before it; what is listed fits the rest.
     whole: schemas.Status = "partial" if notes and status == "answered" else status
     if missing and status == "answered" and len(question.tables) > 1 and question.tables[0] in missing:
@@ -115,8 +103,8 @@ def list_answer(
     told = told[: len(told) - len(further)]
     titles = (f"{titled(each.record, 60)}{f' ({when})' if (when := begins(each.record)) else ''}" for each in further)
     perhaps = f"Perhaps also: {'; '.join(titles)}." if further else ""
-    after = [perhaps, _more(question, told, known) if status == "answered" else ""]
-    hits = [*hits, *told, *further, *(each for outcome in known.outcomes for each in outcome.hits)]
+    after = [perhaps, _more(question, told, outcomes) if status == "answered" else ""]
+    hits = [*hits, *told, *further, *(each for outcome in outcomes for each in outcome.hits)]
     begin = " ".join(map(sentence, filter(None, head)))
     text = "\n\n".join([begin, *_groups(question, told, telling), *filter(None, after)])
     return schemas.Draft(text=text, referenced_ids=referenced(text, [found.record.id for found in hits]), status=whole)
@@ -124,10 +112,10 @@ def list_answer(
 
 def chosen(
     question: schemas.Question,
-    hits: Sequence[schemas.Found],
-    outcomes: Sequence[schemas.SearchOutcome],
+    hits: Hits,
+    outcomes: Outcomes,
     threshold: float,
-    near: Sequence[schemas.Found] = (),
+    near: Hits = (),
 ) -> tuple[schemas.Status, list[schemas.Found]]:
     """How well the best hits fit what was asked, and which of them are told.
 
@@ -166,9 +154,7 @@ def _fits(record: schemas.Record, question: schemas.Question) -> bool:
     return any(not unmet(record, each) for each in [part.filters for part in needs] or [_all_asked(question)])
 
 
-def _beside(
-    question: schemas.Question, good: Sequence[schemas.Found], near: Sequence[schemas.Found], best: float
-) -> list[schemas.Found]:
+def _beside(question: schemas.Question, good: Hits, near: Hits, best: float) -> list[schemas.Found]:
     """What came near and belongs beside what fits; of the few stands all that are related: to pass by costs little."""
     if question.parts or question.operation != "find":
         return []
@@ -179,8 +165,8 @@ def _beside(
     return further[: max(0, DEFAULT_LIMIT - len(good))]
 
 
-def _without_search(question: schemas.Question, known: Known) -> schemas.Draft:
-    conference = plain(known.info.title) if known.info else "the conference"
+def _without_search(question: schemas.Question, info: ConferenceInfo | None) -> schemas.Draft:
+    conference = plain(info.title) if info else "the conference"
     if question.operation == "outside":
         text = (
             f"That is outside of what the programme of {conference} tells: I know its sessions, speakers and "
@@ -196,9 +182,7 @@ def _without_search(question: schemas.Question, known: Known) -> schemas.Draft:
     return schemas.Draft(text=said.get(question.operation, f"Hello. {EXAMPLES}"))
 
 
-def _lead(
-    question: schemas.Question, told: Sequence[schemas.Found], status: schemas.Status, telling: Telling, known: Known
-) -> str:
+def _lead(question: schemas.Question, told: Hits, status: schemas.Status, telling: Telling, computed: str) -> str:
     if status != "answered" and question.operation not in ("count", "most"):
         if question.unread:
             unread = joined(f"“{plain(word)}”" for word in question.unread)
@@ -208,7 +192,7 @@ def _lead(
         begin = "I found no" if telling.shared or status == "nothing_found" else "I am not sure that I found"
         things = _things(question) if begin == "I found no" else "anything"
         return f"{begin} {things}{_asked(question)}. {near}{differs}:"
-    if computed := _computed(question, told, known):
+    if computed:
         return computed
     asked = _asked(question)
     if question.operation in _LEADS:
@@ -222,13 +206,13 @@ def _lead(
     return f"What I found{asked}:"
 
 
-def _computed(question: schemas.Question, told: Sequence[schemas.Found], known: Known) -> str:
+def _computed(question: schemas.Question, told: Hits, outcomes: Outcomes, now: datetime | None) -> str:
     if question.operation == "count":
-        return operating.counted(question, known.outcomes, _asked(question))
+        return operating.counted(question, outcomes, _asked(question))
     if question.operation == "most":
-        return operating.most(question, known.outcomes, _asked(question))
+        return operating.most(question, outcomes, _asked(question))
     if question.operation == "clash":
-        sides = [operating.sessions_in(outcome.hits) for outcome in known.outcomes]
+        sides = [operating.sessions_in(outcome.hits) for outcome in outcomes]
         parted = question.parts and len(sides) == len(question.parts)
         return operating.clashing(sides if parted else [[each] for each in operating.sessions_in(told)])
     if question.operation == "compare":
@@ -237,7 +221,7 @@ def _computed(question: schemas.Question, told: Sequence[schemas.Found], known: 
         # Of several that are meant as surely, the one that comes first.
         meant = [each.record for each in told if each.score >= _AS_SURE * told[0].score]
         timed = {each.start.timestamp(): each for each in meant if each.start}
-        return operating.until(timed[(max if question.by else min)(timed)] if timed else meant[0], known.now)
+        return operating.until(timed[(max if question.by else min)(timed)] if timed else meant[0], now)
     return ""
 
 
@@ -258,7 +242,7 @@ def _things(question: schemas.Question) -> str:
     return f"other {things}" if any(each.slot == "record" for each in question.filters.exclude) else things
 
 
-def _groups(question: schemas.Question, told: Sequence[schemas.Found], telling: Telling) -> list[str]:
+def _groups(question: schemas.Question, told: Hits, telling: Telling) -> list[str]:
     """The hits by the part of the question that they answer, else by table; what was asked for first stands first."""
     if question.parts and question.operation == "find":
         return _by_part(question.parts, told, telling)
@@ -274,7 +258,7 @@ def _groups(question: schemas.Question, told: Sequence[schemas.Found], telling: 
     return lines
 
 
-def _by_part(parts: Sequence[schemas.Question], told: Sequence[schemas.Found], telling: Telling) -> list[str]:
+def _by_part(parts: Sequence[schemas.Question], told: Hits, telling: Telling) -> list[str]:
     left, lines = list(told), list[str]()
     for part in parts:
         asked = {word.casefold() for word in part.topic.split()}
@@ -287,9 +271,9 @@ def _by_part(parts: Sequence[schemas.Question], told: Sequence[schemas.Found], t
     return [*lines, *(["\n".join(line_of(found, telling) for found in left)] if left else [])]
 
 
-def _more(question: schemas.Question, told: Sequence[schemas.Found], known: Known) -> str:
+def _more(question: schemas.Question, told: Hits, outcomes: Outcomes) -> str:
     """What the list leaves out, as far as the search counted it."""
     if question.topic or question.operation in ("most", "recommend", "clash", "compare", *_LEADS.keys() - {"now"}):
         return ""
-    rest = sum(outcome.total for outcome in known.outcomes) - len(told)
+    rest = sum(outcome.total for outcome in outcomes) - len(told)
     return f"And {rest} more: name a day, a time, a room or a topic to see others." if rest > 0 else ""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -12,13 +11,12 @@ from loopwright.errors import ModelError
 from loopwright.models.conversation import awritten
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows.assistant.answer.evaluating import EvaluationReply, evaluate_answer, evaluation_of
-from loopwright.workflows.assistant.answer.listing import Known, chosen, list_answer
+from loopwright.workflows.assistant.answer.listing import chosen, list_answer
 from loopwright.workflows.assistant.answer.references import offered, referenced, shown_hits, without_strangers
 from loopwright.workflows.assistant.constants import EVALUATE, GENERATE_RESPONSE
 from loopwright.workflows.assistant.schemas import Draft, Evaluation, Found, Operation
 from loopwright.workflows.assistant.services import Services
-from loopwright.workflows.assistant.sources.catalogue import current
-from loopwright.workflows.assistant.state import AssistantState, asked_at, asked_of, question_of
+from loopwright.workflows.assistant.state import AssistantState, asked_of, question_of
 
 COMPUTED: tuple[Operation, ...] = ("count", "most", "clash", "compare", "until")
 """What is computed from the records, which no model is to guess."""
@@ -61,18 +59,7 @@ async def generate_response(state: AssistantState, services: Services) -> dict[s
 
 def written_by_rules(state: AssistantState, services: Services) -> dict[str, Any]:
     """The same without a model: a list that explains each hit."""
-    catalogue = current(services.store)
-    known = Known(
-        info=catalogue.info,
-        records=catalogue.records,
-        outcomes=state.get("outcomes") or (),
-        near=tuple(chain.from_iterable((state.get("near_misses") or {}).values())),
-        thinking=state.get("thinking_updates") or (),
-        now=asked_at(state),
-        limit=services.config.assistant.search.limit,
-        threshold=services.config.assistant.search.score_threshold,
-    )
-    draft = list_answer(asked_of(state), state.get("query_results") or {}, known)
+    draft = list_answer(state, services.search.catalogue, services.config.assistant.search)
     for start in range(0, len(draft.text), _PIECE):
         tell(draft.text[start : start + _PIECE])
     return _answered(draft)

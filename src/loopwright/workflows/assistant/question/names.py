@@ -410,18 +410,31 @@ def read_persons(sentence: Sentence, names: Names) -> None:
         return
     for place in range(len(sentence) - 1):
         spoken = any(sentence.is_any(near, SPEAKING) for near in (place - 1, place - 2, place + 2, place + 3))
-        if sentence.word(place) in STOP_WORDS:
-            continue
-        last = _hyphened(sentence, place + 2 + (sentence.says(place + 1, "particles")))
-        both = sentence.free(place, last) and sentence.named(last - 1) if last <= len(sentence) else False
-        written = both and sentence.tokens[place].raw[0].isupper() and not sentence.tokens[last - 1].gap.strip()
-        nobody = not any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
-        rare = all(share(term) < _USUAL for term in terms(sentence.word(last - 1)))
-        if spoken and written and nobody and rare and not all(map(str.isupper, sentence.raw(place, last).split())):
-            name = sentence.written(place, last)
-            sentence.notes.append(f"The programme has nobody called {name}")
-            sentence.ask(place, last, "person", name)
+        last = _nobody(sentence, place, names) if sentence.word(place) not in STOP_WORDS else 0
+        if spoken and last and not all(map(str.isupper, sentence.raw(place, last).split())):
+            _ask_nobody(sentence, place, last)
             return
+
+
+def _nobody(sentence: Sentence, place: int, names: Names) -> int:
+    """Where a name that begins at a word ends, of a family that nobody here has; 0 if none stands there."""
+    family = place + 1 + sentence.says(place + 1, "particles")
+    last = family + 1
+    while last < len(sentence) and sentence.tokens[last].gap == "-":
+        last += 1
+    if last > len(sentence) or not (sentence.free(place, last) and sentence.named(last - 1)):
+        return 0
+    apart = any(sentence.tokens[other].gap.strip() for other in range(place + 1, family + 1))
+    word, given = sentence.word(last - 1), names.persons.get(sentence.word(place))
+    known = not given and any(names.persons.get(sentence.word(other)) for other in range(place + 1, last))
+    rare = all(share(term) < _USUAL for term in terms(word)) or (given and word not in names.said)
+    return last if sentence.tokens[place].raw[0].isupper() and rare and not (apart or known) else 0
+
+
+def _ask_nobody(sentence: Sentence, place: int, last: int) -> None:
+    name = sentence.written(place, last)
+    sentence.notes.append(f"The programme has nobody called {name}")
+    sentence.ask(place, last, "person", name)
 
 
 def _read_person(sentence: Sentence, place: int, names: Names) -> int:
@@ -447,27 +460,14 @@ def _read_person(sentence: Sentence, place: int, names: Names) -> int:
     if most == 1 and not _alone(sentence, place, names):
         return place + 1
     if most == 1:
-        last = place + 1
-        following = sentence.word(last)
-        rare = following not in names.said or all(share(term) < _USUAL for term in terms(following))
-        beside = sentence.free(last, last + 1) and not _SIGNS.search(sentence.tokens[last].gap)
-        if beside and rare and sentence.named(last):
-            last = _hyphened(sentence, last + 1)
-            full = sentence.written(place, last)
-            sentence.notes.append(f"The programme has nobody called {full}")
-            sentence.ask(place, last, "person", full)
+        if last := _nobody(sentence, place, names):
+            _ask_nobody(sentence, place, last)
             return last
+        last = place + 1
     persons = sorted(person for person, count in votes.items() if count == most)
     while sentence.free(place - 1, place) and misspelt(sentence.word(place - 1), persons):
         place -= 1
     sentence.ask(place, last, "person", *persons, said=f"with {persons[0]}" if len(persons) == 1 else "")
-    return last
-
-
-def _hyphened(sentence: Sentence, last: int) -> int:
-    """Where a name ends whose words are joined by hyphens."""
-    while last < len(sentence) and sentence.tokens[last].gap == "-":
-        last += 1
     return last
 
 

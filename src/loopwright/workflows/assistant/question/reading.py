@@ -261,8 +261,8 @@ class Reader:
         barred = {(each.slot, each.values) for each in exclude if each.values}
         kept = [each for each in sentence.spans if (each.condition.slot, each.condition.values) not in barred]
         include = _joined([span for span in kept if span not in spans])
-        include += self._when("next" if coming > 1 else self._moment(sentence, operation), include)
-        include += self._still(include, operation, sentence)
+        operation = "next" if coming > 1 else operation
+        include += self._to_come(include, self._moment(sentence, operation), sentence)
         # The next keynote may be one of another day.
         begun = self._begun() if operation == "until" or coming == 1 else ()
         records = self.search.catalogue.records
@@ -566,16 +566,6 @@ class Reader:
         kinds = {span.last for span in sentence.spans if span.condition.slot == "type"}  # "Junior workshops"
         return [n for n, word in said.items() if n not in kinds and not _only_asks(word.partition("'")[0])]
 
-    def _when(self, operation: Operation, include: tuple[Condition, ...]) -> tuple[Condition, ...]:
-        """What an operation that goes by the present moment asks of time."""
-        asked = {each.slot for each in include}
-        now = self.now
-        if now is None or operation not in _MOMENTS or asked & {"start", "on", "end"}:
-            return ()
-        today, when = now.conditions(_MOMENTS[operation], 1 if operation == "now" else None)
-        others = any(each.slot == "day" and today.values != each.values for each in include)
-        return () if others else (when,) if "day" in asked else (today, when)
-
     def _moment(self, sentence: Sentence, operation: Operation) -> Operation:
         """The operation, or that of the present moment, as in "X now"; but not in "now we ..."."""
         if operation == "find":
@@ -605,17 +595,22 @@ class Reader:
         begun = Condition(slot="start", values=(today,), most=self.now.minute + 1)
         return (Condition(slot="start", values=past), begun) if past else (begun,)
 
-    def _still(self, include: tuple[Condition, ...], operation: Operation, said: Sentence) -> tuple[Condition, ...]:
-        """Of today only what has not ended; and of what is only recommended, what is still to come today.
+    def _to_come(self, include: tuple[Condition, ...], operation: Operation, said: Sentence) -> tuple[Condition, ...]:
+        """What is asked of time that goes by the present moment: what is on now, next or was before, and still to come.
 
-        Who asks during the conference what is on at a time, and of no day or subject, means today's.
+        Of today only what has not ended, and of what is only recommended, what begins later today. Who asks during the
+        conference what is on at a time, and of no day or subject, means today's.
         """
-        now, info = self.now, self.search.catalogue.info
-        if now is None or info is None:
+        now = self.now
+        if now is None:
             return ()
         today = now.day.isoformat()
         days = [value for each in include if each.slot == "day" for value in each.values]
         times = [each for each in include if each.slot in ("start", "on")]
+        if operation in _MOMENTS:
+            if times or any(each.slot == "end" for each in include) or any(day != today for day in days):
+                return ()
+            return now.conditions(_MOMENTS[operation], 1 if operation == "now" else None)[bool(days) :]
         named = any(each.slot in ("person", "record", "on") for each in include)
         if operation == "recommend" and not days and today in self.names.days:
             return now.conditions("start", None)

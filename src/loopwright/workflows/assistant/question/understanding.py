@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import get_args
 
-from loopwright.retrieval.text import fold, terms
+from loopwright.retrieval.text import STOP_WORDS, fold, terms
 from loopwright.workflows.assistant.constants import MAX_LIMIT, SURE
 from loopwright.workflows.assistant.question.conversation import ON_RECORDS, Beside, around, asked_in, is_around
 from loopwright.workflows.assistant.question.facts import facts_of
@@ -165,7 +165,7 @@ def _personal(question: Question, profile: Profile | None) -> Question:
     """Whose wishes decide: where somebody only asks for what suits them, their profile."""
     if not _OWN.search(question.text) and question.operation != "recommend":
         return question
-    own = words("grammar", "own")
+    own = STOP_WORDS | words("grammar", "own") | words("things", "sessions")
     topic = " ".join(word for word in question.topic.split() if word.lower().strip("?.!,") not in own)
     known = profile is not None and (profile.interests or profile.seeking or profile.offering)
     if not known or topic:
@@ -262,8 +262,6 @@ def _apart(sentence: Sentence, reader: Reader) -> list[int]:
             continue
         parts = [reader.read(sentence.written(0, place)), reader.read(sentence.written(place, len(sentence)))]
         named = [part.topic or part.filters.values("person") for part in parts]
-        if any("person" in side and not part.filters.values("person") for side, part in zip(sides, parts, strict=True)):
-            continue  # "Moser or Hofer": only beside the other is it a name
         if (all(named) or timed) and all(part.operation == "find" and not part.filters.exclude for part in parts):
             return [place - sentence.says(place - 1, "and")]
     return []

@@ -10,10 +10,10 @@ from functools import lru_cache
 import numpy as np
 
 from loopwright.retrieval.english import share
-from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import fold, terms
+from loopwright.retrieval.vectors import Embedder
 from loopwright.workflows.assistant.constants import MAX_LIMIT
 from loopwright.workflows.assistant.schemas import Found, PlannedQuery, Record, SearchOutcome, Table
 from loopwright.workflows.assistant.searching.index import COMMON, Floats, TableIndex, Term
@@ -31,8 +31,7 @@ def merge(results: Mapping[str, Sequence[Found]], outcomes: Iterable[SearchOutco
     for outcome in outcomes:
         found = best.setdefault(outcome.query.table.value, {})
         for hit in outcome.hits:
-            known = found.get(hit.record.id)
-            if known is None or hit.score > known.score:
+            if hit.record.id not in found or hit.score > found[hit.record.id].score:
                 found[hit.record.id] = hit
     return {table: sorted(found.values(), key=lambda each: -each.score) for table, found in best.items()}
 
@@ -128,8 +127,8 @@ class Search:
     def __init__(self, store: KnowledgeStore, embedder: Embedder | None = None) -> None:
         self._store = store
         self._embedder = embedder
+        self._prepared = lru_cache(maxsize=1)(self._prepare)
         self._lock = threading.Lock()
-        self._made: _Prepared | None = None
         self._related = lru_cache(maxsize=256)(self._about)
 
     @property
@@ -173,14 +172,13 @@ class Search:
         return _outcome(index, query, words, scores, passing)
 
     def _current(self) -> _Prepared:
-        catalogue = self.catalogue
-        with self._lock:
-            # Another thread may have seen a later revision in between.
-            if self._made is None or self._made.catalogue.revision < catalogue.revision:
-                dense = DenseSearch(self._store, self._embedder) if self._embedder is not None else None
-                tables = {table: TableIndex(catalogue.of_table(table)) for table in Table}
-                self._made = _Prepared(catalogue, tables, Vocabulary(catalogue.records.values()), dense)
-            return self._made
+        with self._lock:  # what is slow to make is made once, however many ask at the same time
+            return self._prepared(self.catalogue)
+
+    def _prepare(self, catalogue: Catalogue) -> _Prepared:
+        dense = DenseSearch(self._store, self._embedder) if self._embedder is not None else None
+        tables = {table: TableIndex(catalogue.of_table(table)) for table in Table}
+        return _Prepared(catalogue, tables, Vocabulary(catalogue.records.values()), dense)
 
     def _scores(self, made: _Prepared, query: PlannedQuery, words: Sequence[Term]) -> Floats:
         """Evidence of the words, or of likeness in meaning where enough is told: either may be enough."""

@@ -60,12 +60,10 @@ def row_values(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
         if value not in (None, "", []) and (name in lists or name not in by_name):  # "startTime" beside "start_time"
             by_name[name] = f"{as_text(by_name[name])}; {as_text(value)}" if name in by_name else value
     found: dict[str, Any] = {}
-    taken: set[str] = set()
     for field, names in _fields()[table].items():
-        chosen = next((name for name in names if name in by_name and name not in taken), None)
+        chosen = next((name for name in names if name in by_name), None)
         if chosen is not None:
-            found[field] = by_name[chosen]
-            taken.add(chosen)
+            found[field] = by_name.pop(chosen)
     return found
 
 

@@ -1,69 +1,31 @@
-"""The files that hold nothing but a schedule, Pentabarf or frab XML and iCal, each as rows by field."""
+"""The files that hold nothing but a schedule: XML as JSON would have it, and iCal as the rows of a table."""
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, cast
 
-from loopwright.workflows.assistant.schemas import Table
 from loopwright.workflows.assistant.sources.info import zone_of
-from loopwright.workflows.assistant.sources.reading import columns
-from loopwright.workflows.assistant.sources.reading.files import read_text
 from loopwright.workflows.assistant.sources.reading.markup import plain_line
-from loopwright.workflows.assistant.sources.reading.times import YEARS, clock_of, moment_or_none
-from loopwright.workflows.files import Source
+from loopwright.workflows.assistant.sources.reading.times import YEARS
+from loopwright.workflows.files import Source, text_of
+
+LINE = ""
+"""The key under which the line of an XML element stands among what it holds; no other has it."""
+_XHTML = frozenset("a b blockquote br div em h1 h2 h3 h4 i li ol p pre span strong tt u ul".split())
+"""Elements that make a text of what is around them, where it was not escaped."""
 
 
-@dataclass(slots=True)
-class Sheet:
-    """A schedule as its file has it."""
-
-    rows: list[tuple[str, dict[str, Any]]]
-    """Of each session its place in words, for messages, and its values by the fields of ``data/columns.yaml``; ``day``,
-    ``start``, ``end`` and ``duration`` as texts or values of their own."""
-    about: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What the file says of the conference, by the fields of `ConferenceInfo`."""
-    time_zone: str = ""
-    """The zone that the file names; may be empty."""
-    problems: list[str] = field(default_factory=list[str])
-    """What had to be left out."""
-
-
-def pentabarf(source: Source) -> Sheet:
-    """The ``schedule.xml`` of FOSDEM, the Chaos Communication Congress, pretalx and others.
+def xml_value(source: Source) -> Any:
+    """The ``schedule.xml`` of FOSDEM, the Chaos Communication Congress, pretalx and others, as JSON would have it.
 
     Raises:
-        DocumentError: If it is no such XML, damaged, or declares entities, which could fetch files or fill the memory.
+        DocumentError: If it is no XML, damaged, or declares entities, which could fetch files or fill the memory.
     """
-    root = _xml(source)
-    conference = root.find("conference")
-    about: dict[str, Any] = {
-        name: _inside(conference, name) for name in ("title", "acronym", "venue", "city", "start", "end")
-    }
-    with suppress(ValueError):
-        about["day_change"] = clock_of(_inside(conference, "day_change"))
-    rows: list[tuple[str, dict[str, Any]]] = []
-    for day in root.iter("day"):
-        for room in day.iter("room"):
-            # An event names its room in an element of the same name.
-            for event in room.iterchildren("event"):
-                values = columns.row_values(Table.SESSIONS, {child.tag: _inside(event, child.tag) for child in event})
-                stated = _inside(event, "date")
-                values |= {
-                    "key": event.get("id") or event.get("guid") or "",
-                    "speakers": [_person(person) for person in event.iterfind("persons/person")],
-                    "rooms": _inside(event, "room") or room.get("name", ""),
-                    "day": day.get("date", ""),
-                    "start": stated if moment_or_none(stated) else _inside(event, "start"),
-                }
-                rows.append((f"line {event.sourceline}", values))
-    return Sheet(rows, about, _inside(conference, "time_zone_name"))
-
-
-def _xml(source: Source) -> Any:
     from lxml import etree  # pyright: ignore[reportAttributeAccessIssue] - a module in C; slow to import
 
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+    )
     try:
         root: Any = etree.fromstring(source.data(source.limits.text_bytes), parser)
     except etree.XMLSyntaxError as error:
@@ -71,47 +33,56 @@ def _xml(source: Source) -> Any:
     declared: Any = root.getroottree().docinfo.internalDTD
     if declared is not None and any(True for _ in declared.iterentities()):
         raise source.error("declares XML entities, which are refused; write its text out")
-    if root.tag != "schedule":
-        raise source.error(f"its root is <{root.tag}>; a Pentabarf schedule begins with <schedule>")
-    return root
+    return _value_of(root)
 
 
-def _inside(element: Any, tag: str) -> str:
-    child = element.find(tag) if element is not None else None
-    if child is None:
-        return ""
-    # XHTML that is not escaped is text as well.
-    return (child.text if len(child) == 0 else "".join(child.itertext())) or ""
+def _value_of(element: Any) -> Any:
+    """An element's attributes and elements by name, those that repeat as a list, with its text as ``name``.
+
+    Of one that has no attributes, only its text, or its elements where it is called as several of them: "persons".
+    """
+    held: dict[str, list[Any]] = {}
+    within = [*element.iterchildren("*")]
+    for child in within:
+        held.setdefault(child.tag.rpartition("}")[2], []).append(child)
+    if not _XHTML.isdisjoint(held):
+        return "".join(element.itertext())
+    beside = (element.text, *(child.tail for child in within))
+    text = "".join(filter(None, beside) if within else element.itertext())  # an entity that is not declared, too
+    if not (held or element.attrib):
+        return text
+    if not element.attrib and [f"{name}s" for name in held] == [element.tag.rpartition("}")[2]]:
+        return [*map(_value_of, within)]
+    several = {name: [*map(_value_of, children)] for name, children in held.items()}
+    alone = {name: each if len(each) > 1 else each[0] for name, each in several.items()}
+    return {LINE: element.sourceline, **({"name": text} if text.strip() else {}), **element.attrib, **alone}
 
 
-def _person(element: Any) -> dict[str, Any]:
-    # Some exports put the name in an element of its own, beside the biography.
-    named = element.get("name") or _inside(element, "name") or "".join(element.xpath("text()"))
-    own = {"biography": _inside(element, "biography"), "url": _inside(element, "url")}
-    return {**own, **dict(element.attrib), "name": named}
-
-
-def ical(source: Source) -> Sheet:
+def ical(source: Source) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]:
     """The ``.ics`` export of nearly every calendar: a VEVENT is a session, given by its attendees or its organizer.
 
     Raises:
         DocumentError: If it is no iCal, or damaged.
     """
-    calendar, named = _calendar(source, read_text(source)), source.path.name
-    sheet = Sheet([], {"title": _text(calendar, "X-WR-CALNAME") or _text(calendar, "NAME")}, _zone_name(calendar))
+    calendar = _calendar(source, text_of(source, source.data(source.limits.text_bytes)))
     hosts = [frozenset(_named(event, "ORGANIZER")) for event in calendar.walk("VEVENT")]
     office = len(hosts) > 1 and len({*hosts}) == 1  # who sends all invitations gives no session
+    rows: list[tuple[str, dict[str, Any]]] = []
     for event in calendar.walk("VEVENT"):
         title, key = plain_line(_text(event, "SUMMARY")), _text(event, "UID")
-        unread = (str(said) for name, said in event.errors if name is None)
-        sheet.problems += [f"{named}: event {key!r}: a line was left out: {said}" for said in unread]
-        if event.get("RRULE") is not None:
-            sheet.problems.append(f"{named}: {title!r} repeats; only its first time was read")
-        start, end = _value(event, "DTSTART"), _value(event, "DTEND")
-        timed = isinstance(start, datetime) and start.year in YEARS
+        said = [f"a line was left out: {told}" for name, told in event.errors if name is None]
+        said += [f"{title!r} repeats; only its first time was read"] if event.get("RRULE") is not None else []
+        times = (next(iter(_properties(event, name)), None) for name in ("DTSTART", "DTEND", "DURATION"))
+        start, end, length = cast(list[Any], [getattr(value, "dt", None) for value in times])
+        if not isinstance(start, date) or start.year not in YEARS:
+            start, said = None, [*said, f"{title!r}: it has no date with a time; it was kept without a time"]
         off = "DELETED" if "RECURRENCE-ID" in event else "CANCELLED"  # one time of several, and the others are on
         host = [] if office else _named(event, "ORGANIZER")
         groups = (getattr(group, "cats", ()) for group in _properties(event, "CATEGORIES"))
+        whole = not isinstance(start, datetime)
+        if start and whole:  # the day of its end is the one after its last
+            near = isinstance(end, date) and not isinstance(end, datetime) and end <= start + timedelta(days=30)
+            end = end - timedelta(days=1) if near else None
         values = {
             "key": key.partition("@")[0],
             "title": title,
@@ -120,18 +91,23 @@ def ical(source: Source) -> Sheet:
             "rooms": _text(event, "LOCATION"),
             "tracks": [str(category) for group in groups for category in group],
             "languages": next((str(each.params.get("LANGUAGE", "")) for each in _properties(event, "SUMMARY")), ""),
-            "start": start if timed else "",
-            "end": end if isinstance(end, datetime) and end.year in YEARS else "",
-            "duration": _value(event, "DURATION") or "",
+            "day" if whole else "start": _moment(start),
+            "end day" if whole else "end": _moment(end),
+            "duration": f"{length // timedelta(minutes=1)} min" if isinstance(length, timedelta) else "",
             "url": _text(event, "URL"),
             "status": _text(event, "STATUS").replace("CANCELLED", off),
         }
-        if isinstance(start, date) and not isinstance(start, datetime) and start.year in YEARS:
-            values |= {"day": start.isoformat(), "start": None}
-            if isinstance(end, date) and not isinstance(end, datetime) and end <= start + timedelta(days=30):
-                values["last_day"] = end - timedelta(days=1)
-        sheet.rows.append((f"event {key!r}", values))
-    return sheet
+        rows.append((f"event {key!r}", values))
+        for problem in said:
+            source.ignored(source.error(problem, key=f"event {key!r}"))
+    return rows, {"title": _text(calendar, "X-WR-CALNAME") or _text(calendar, "NAME"), "tz": _zone_name(calendar)}
+
+
+def _moment(at: object) -> str:
+    """A date, or a moment with its offset; one of UTC ends in "Z", as it tells no zone."""
+    if isinstance(at, datetime) and str(at.tzinfo) == "UTC":
+        return f"{at.replace(tzinfo=None).isoformat()}Z"
+    return at.isoformat() if isinstance(at, date) else ""
 
 
 def _calendar(source: Source, text: str) -> Any:
@@ -179,7 +155,3 @@ def _properties(component: Any, name: str) -> list[Any]:
 
 def _text(component: Any, name: str) -> str:
     return next((str(value) for value in _properties(component, name)), "")
-
-
-def _value(event: Any, name: str) -> Any:
-    return next((getattr(value, "dt", None) for value in _properties(event, name)), None)

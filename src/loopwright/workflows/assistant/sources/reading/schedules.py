@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -17,7 +18,6 @@ from loopwright.retrieval.web.cleaning import collapse
 from loopwright.workflows.assistant.schemas import Record, Table
 from loopwright.workflows.assistant.sources.info import NIGHT_ENDS, ConferenceInfo, zone_of
 from loopwright.workflows.assistant.sources.reading import columns, files, times
-from loopwright.workflows.assistant.sources.reading.formats import Sheet, ical, pentabarf
 from loopwright.workflows.assistant.sources.reading.markup import plain_line, plain_text, web_address
 from loopwright.workflows.files import ReadingProblem, Source
 
@@ -89,43 +89,46 @@ class _Known:
 def read_schedule(path: Path, *, time_zone: str | None = None) -> Read:
     """Read a conference, its sessions, and the speakers who follow from them.
 
-    The file is Pentabarf XML, the JSON export of pretalx, iCal, or a table as CSV, TSV, JSON, JSONL or Markdown, by the
-    ending of its name. The time zone is that of times without one, where the file names none that is known.
+    The file is XML or JSON, as of pretalx and frab, iCal, or a table as CSV, TSV, JSONL, Markdown or HTML; its ending
+    tells which. The time zone is that of times without one, where the file names none that is known.
 
     Raises:
         DocumentError: If it cannot be read, is damaged, or holds no session with a date.
     """
-    sheet = _sheet(path, Table.SESSIONS)
-    given = [values.get(name) for _, values in sheet.rows for name in ("start", "day")]
+    rows, about, problems = _read(path, Table.SESSIONS)
+    given = [values.get(name) for _, values in rows for name in ("start", "day")]
     # A time that ends in "Z" is one of any zone, while "+00:00" is London's in winter.
-    starts = (at if isinstance(at, datetime) else times.moment_or_none(files.as_text(at).rstrip("zZ ")) for at in given)
+    starts = (times.moment_or_none(files.as_text(at).rstrip("zZ ")) for at in given)
     try:
-        stated = sheet.time_zone if sheet.time_zone in available_timezones() else ""  # "CEST" is none
-        named = stated or time_zone or times.zone_for(at for at in starts if at and at.tzinfo != zone_of("UTC"))
+        stated = about["time_zone"] if about["time_zone"] in available_timezones() else ""  # "CEST" is none
+        named = stated or time_zone or times.zone_for(filter(None, starts))
         if not named:
             logger.warning("%s: nothing names a time zone that is known; its times are read as UTC", path.name)
         zone = zone_of(named or "UTC")
     except ValueError as error:
         raise DocumentError(str(path), str(error)) from None
-    read = _Known(zone, sheet.about.get("day_change") or time(NIGHT_ENDS), list(sheet.problems))
-    sessions = [*filter(None, (_session(values, read, f"{path.name}, {place}") for place, values in sheet.rows))]
+    change = time(NIGHT_ENDS)
+    with suppress(ValueError):
+        change = times.clock_of(about["day_change"])
+    read = _Known(zone, change, problems)
+    sessions = [*filter(None, (_session(values, read, f"{path.name}, {place}") for place, values in rows))]
     if all(each.values("status") for each in sessions):  # none but cancelled ones
         raise DocumentError(str(path), "holds no session")
     speakers = (_speaker(*known) for known in read.people.values())
-    return Read((*sessions, *speakers), tuple(read.problems), _info(path, sheet.about, read))
+    return Read((*sessions, *speakers), tuple(read.problems), _info(path, about, read))
 
 
 def read_table(path: Path, table: Table) -> Read:
-    """Read exhibitors or attendees from CSV, TSV, JSON, JSONL or Markdown, by the names in ``data/columns.yaml``.
+    """Read exhibitors or attendees from any of these but iCal, by the names in ``data/columns.yaml``.
 
     Raises:
         DocumentError: If it cannot be read, is damaged, or holds no row with a name.
     """
-    sheet = _sheet(path, table)
+    rows, _, problems = _read(path, table)
     taken: set[str] = set()
-    rows = ((_title(values, f"{path.name}, {place}", sheet.problems), values) for place, values in sheet.rows)
-    records = tuple(_record(table, title, values, taken) for title, values in rows if title)
-    return Read(records, tuple(sheet.problems))
+    titled = ((_title(values, f"{path.name}, {place}", problems), values) for place, values in rows)
+    records = tuple(_record(table, title, values, taken) for title, values in titled if title)
+    return Read(records, tuple(problems))
 
 
 def several(value: object) -> tuple[str, ...]:
@@ -139,7 +142,8 @@ def several(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(plain_line, parts))))
 
 
-def _sheet(path: Path, table: Table) -> Sheet:
+def _read(path: Path, table: Table) -> tuple[list[files.Row], dict[str, str], list[str]]:
+    """The rows of a file by field, what it says of the conference, and what had to be left out."""
     problems: list[str] = []
 
     def told(problem: ReadingProblem) -> None:
@@ -150,22 +154,13 @@ def _sheet(path: Path, table: Table) -> Sheet:
 
     source = Source(path=path, on_problem=told)
     try:
-        sheet = _read(source, table)
+        rows, beside = files.read_rows(source, table, lambda row: columns.row_values(table, row))
+        given = _by_field(source, rows, beside, table)
     except OSError as error:
         raise source.error(f"cannot be read: {error.strerror or error}") from None
-    sheet.problems += problems
-    if not sheet.rows and problems:
+    if not given and problems:
         raise source.error(f"holds nothing that can be read: {problems[0]}")
-    return sheet
-
-
-def _read(source: Source, table: Table) -> Sheet:
-    suffix, is_schedule = source.path.suffix.lower(), table is Table.SESSIONS
-    if is_schedule and suffix == ".xml":
-        return pentabarf(source)
-    if is_schedule and suffix in (".ics", ".ical", ".ifb"):
-        return ical(source)
-    return _of_rows(source, *files.read_rows(source, table, lambda row: columns.row_values(table, row)), table)
+    return given, _said(beside), problems
 
 
 def _refer(rows: list[files.Row], beside: Mapping[str, Any]) -> None:
@@ -181,7 +176,7 @@ def _refer(rows: list[files.Row], beside: Mapping[str, Any]) -> None:
                     row[column] = [known.get(files.as_text(each), each) for each in given]
 
 
-def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], table: Table) -> Sheet:
+def _by_field(source: Source, rows: list[files.Row], beside: Mapping[str, Any], table: Table) -> list[files.Row]:
     """The rows of a table by field; columns whose names say nothing go to the log, with what was made of them."""
     for _, row in rows:
         row |= {name: "" for name, value in row.items() if str(value).strip() in _NOTHING}
@@ -213,12 +208,15 @@ def _of_rows(source: Source, rows: list[files.Row], beside: Mapping[str, Any], t
     if given and not any(_line(values, "title") for _, values in given):
         there = ", ".join(sorted({name for _, row in rows for name in row}))
         raise source.error(f"no row has a column 'title' or 'name' for {table}; its columns: {there}")
-    inside = next(_conferences(beside), {})
-    about = {_NOT_A_WORD.sub("", name.lower()): value for name, value in {**inside, **beside}.items()}
-    said = {name: files.as_text(about.get(name)) for name in ("title", "acronym", "venue", "city", "start", "end")}
-    said["title"] = said["title"] or files.as_text(about.get("name"))
-    zones = (files.as_text(about.get(name)) for name in ("timezone", "timezonename", "tz"))
-    return Sheet(given, said, next(filter(None, zones), ""))
+    return given
+
+
+def _said(beside: Mapping[str, Any]) -> dict[str, str]:
+    """What a file says of the conference, by the fields of `ConferenceInfo`; empty where it says nothing."""
+    about = {_NOT_A_WORD.sub("", name.lower()): value for name, value in beside.items()}
+    others = {"title": ("name",), "time_zone": ("timezone", "timezonename", "tz"), "day_change": ("daychange",)}
+    names = ("title", "acronym", "venue", "city", "start", "end", "time_zone", "day_change")
+    return {name: _first(about, name, *others.get(name, ())) for name in names}
 
 
 def _find_end(values: dict[str, Any]) -> None:
@@ -232,16 +230,9 @@ def _find_end(values: dict[str, Any]) -> None:
         values |= {"end": f"{last} {clock}"} if timed else {"last_day": times.date_or_none(last)}
 
 
-def _conferences(about: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What a JSON object says of the conference, in an object of that name at any depth."""
-    for name, value in about.items():
-        if inside := files.as_mapping(value):
-            yield from [inside] if name.lower() == "conference" else _conferences(inside)
-
-
-def _info(path: Path, about: Mapping[str, Any], read: _Known) -> ConferenceInfo:
+def _info(path: Path, about: Mapping[str, str], read: _Known) -> ConferenceInfo:
     """The conference, with what the file does not say taken from its sessions."""
-    stated = (times.date_or_none(files.as_text(about.get(name))[:10]) for name in ("start", "end"))
+    stated = (times.date_or_none(about[name][:10]) for name in ("start", "end"))
     dates = [*read.days, *filter(None, stated)]
     if not dates:
         why = "no session has a date that can be read; name one for each in a column 'date', for example 2025-02-01"
@@ -327,14 +318,11 @@ def _session(values: Mapping[str, Any], read: _Known, place: str) -> Record | No
 
 def _begin(values: Mapping[str, Any], zone: ZoneInfo, change: time) -> tuple[date | None, datetime | None]:
     """The day of the conference, and when it begins: ``start`` may hold both, or a time beside a date of its own."""
-    given, stated = values.get("start"), files.as_text(values.get("day")).strip()
-    clock = files.as_text(given).strip()
-    moment = given if isinstance(given, datetime) else times.moment_or_none(clock or stated)
+    clock, stated = (files.as_text(values.get(name)).strip() for name in ("start", "day"))
+    moment = times.moment_or_none(clock or stated)
     if moment is None and (whole := times.moment_or_none(stated)) and whole.time() == times.clock_of(clock):
         moment, stated = whole, ""  # "2026-05-09T01:30" beside "01:30"
     if moment is None and not clock:
-        if given == "":
-            raise ValueError("it has no date with a time")
         return (times.date_of(stated), None) if stated else (None, None)
     if moment is None and stated:
         day, at = times.date_of(stated), times.clock_of(clock)
@@ -352,13 +340,10 @@ def _day_of(moment: datetime, zone: ZoneInfo, change: time) -> date:
 
 def _end(values: Mapping[str, Any], start: datetime) -> datetime | None:
     """When it ends: after ``duration``, or at ``end``, on the next day where the hour is not later."""
-    length, end = values.get("duration"), values.get("end")
-    if isinstance(length, timedelta):
-        return times.end_after(start, length)
-    if said := files.as_text(length).strip():
-        return times.end_after(start, times.duration_of(said))
-    text = files.as_text(end).strip()
-    moment = end if isinstance(end, datetime) else times.moment_or_none(text)
+    length, text = (files.as_text(values.get(name)).strip() for name in ("duration", "end"))
+    if length:
+        return times.end_after(start, times.duration_of(length))
+    moment = times.moment_or_none(text)
     if moment is None:
         if not text:
             return None

@@ -22,7 +22,7 @@ _AT = re.compile(rf"(?i)(.+\d.*?)[\s,]+(?:\w{{1,4}} ){{0,2}}{_EXACT}")
 _RANGE = re.compile(rf"(?i)(.*\s)?{_EXACT}\s*(?:[-–—]|to|till|until|bis|à|al?|alle|a las|tot|y|e)\s*{_EXACT}")
 _DURATION = re.compile(
     rf"(?i)(?:(\d{{1,3}}):(?=\d)|(\d{{1,2}}(?:[.,](?:\d|00|25|50|75))?)\s*{_HOURS}\.?\s*)?"
-    rf"(?:(\d{{1,4}})(?::00)?\s*(?:m(?:in\w*)?|['’′]|(?(1){_HOURS}))?)?\.?"
+    rf"(?:(\d{{1,5}})(?::00)?\s*(?:m(?:in\w*)?|['’′]|(?(1){_HOURS}))?)?\.?"
 )
 NUMBERED = re.compile(r"\D*(\d{1,2})[/-](\d{1,2})[/-](\d{4})\b")
 """A date of numbers alone, behind a day of the week or not: it does not tell whether the month comes first."""
@@ -67,7 +67,7 @@ def clock_of(text: str) -> time:
     Raises:
         ValueError: If it is none.
     """
-    match = _CLOCK.fullmatch(re.sub(r"^([01]\d|2[0-4])([0-5]\d)$", r"\1:\2", text.strip()))
+    match = _CLOCK.fullmatch(re.sub(r"^([01]\d|2[0-4])([0-5]\d)$", r"\1:\2", text.strip(" \n-–—")))  # "14:30 –"
     hour = int(match[1]) if match and any(match.groups()[1:]) else 24
     if match is None or hour > 23 or (match[3] and not 1 <= hour <= 12):
         raise ValueError(f"{text!r} is no time of day; write it as HH:MM")
@@ -114,14 +114,14 @@ def duration_of(text: str) -> timedelta:
 
 def date_or_none(text: str) -> date | None:
     """A date, or None if the text is none."""
-    with suppress(ValueError):
-        return date_of(text)
+    with suppress(ValueError):  # reading dates is slow, and a word none
+        return date_of(text) if any(map(str.isdigit, text)) else None
 
 
 def moment_or_none(text: str) -> datetime | None:
     """A date with a time, or None if the text is none."""
     with suppress(ValueError):
-        return moment_of(text)
+        return moment_of(text) if any(map(str.isdigit, text)) else None
 
 
 def end_after(start: datetime, length: timedelta) -> datetime:
