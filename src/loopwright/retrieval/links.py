@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 
 from loopwright.retrieval.lexicon import Floats
-from loopwright.retrieval.names import NameIndex
+from loopwright.retrieval.names import findable
 
 TITLE_WEIGHT = 1.5
 """How much more a link counts whose entity is what one of the two passages is about: about the share by which BM25
@@ -31,7 +31,7 @@ class PassageLinks:
 
         self._title_of = np.array([place_of(title) for _, title, _ in named], np.int64)
         held = [sorted({place_of(key) for key in (title, *keys) if key}) for _, title, keys in named]
-        self.names = NameIndex(self.entity_position)
+        self.names = findable(self.entity_position)
         sizes = np.array([len(entities) for entities in held], np.int64)
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         self._passage = np.repeat(np.arange(len(held)), sizes)

@@ -13,6 +13,8 @@ from loopwright.retrieval.text import LETTER, STOP_WORDS, UNSPACED, fold
 
 MAX_NAME_WORDS = 10
 """A longer run of words is no name."""
+_MOST_KEY_WORDS = 20  # a word as "Frisch-Auf" has a key of two
+_MOST_LETTERS = 200
 
 _WORD = re.compile(rf"{LETTER}+(?:['’.\-&]{LETTER}+)*")
 _KEY_WORD = re.compile(rf"{LETTER}+")
@@ -41,16 +43,8 @@ _QUOTED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FoundMention:
-    """A name in a text."""
-
-    name: str
-    """The name as it stands in the text."""
-    start: int
-    """Where it begins, in characters."""
-    end: int
-    """Where it ends."""
+Span = tuple[int, int]
+"""Where something begins and ends in a text, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,50 +75,34 @@ def entity_key(name: str) -> str:
     return " ".join(words)
 
 
-class NameIndex:
-    """Entity keys, ready to be looked for in texts; never changed once made, safe in threads."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        """Take entity keys; stop words, the empty key, and keys of more than 20 words are left out."""
-        self._keys = frozenset(key for key in keys if key and key.count(" ") < 2 * MAX_NAME_WORDS) - STOP_WORDS
-        # Word -> how many words the longest key has that begins with it.
-        self._longest: dict[str, int] = {}
-        for key in self._keys:
-            first, count = key.partition(" ")[0], key.count(" ") + 1
-            self._longest[first] = max(count, self._longest.get(first, 0))
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._keys
-
-    def longest_from(self, first: str) -> int:
-        """The most words of a key that begins with this one; 0 if there is none."""
-        return self._longest.get(first, 0)
+def findable(keys: Iterable[str]) -> frozenset[str]:
+    """Of entity keys those that can be found in texts; not stop words, nor what is longer than two names."""
+    return frozenset(key for key in keys if key and key.count(" ") < _MOST_KEY_WORDS) - STOP_WORDS
 
 
-def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) -> list[FoundMention]:
-    """Find the names in a text.
+def find_mentions(text: str, *, title: str = "", known: Collection[str] = ()) -> list[Span]:
+    """Find where names stand in a text.
 
     A name inside another counts too where it stands after "of" or before a possessive: "University of Copenhagen"
     names Copenhagen. The title of its document is a name wherever it occurs, and so are known entity keys, whatever
     their case.
 
     Returns:
-        The names by place, the longer first where two begin together; no place and name twice.
+        The names by place, the longer first where two begin together; no place twice.
     """
     words = _words(text)
     found = [*_capitalised(text, words, title), *_quoted(text)]
     title_key = entity_key(title)
     wanted = {*known, title_key} if title_key.partition(" ")[0] in fold(text) else known
-    if wanted:
-        found += _named(text, words, NameIndex(wanted))
-    short = (mention for mention in found if len(mention.name) <= 200)
-    unique = {(mention.start, mention.end): mention for mention in short if entity_key(mention.name)}
-    return sorted(unique.values(), key=lambda mention: (mention.start, -mention.end))
+    if keys := findable(wanted):
+        found += _known(text, words, keys, max(key.count(" ") for key in keys) + 1)
+    short = {(start, end) for start, end in found if end - start <= _MOST_LETTERS and entity_key(text[start:end])}
+    return sorted(short, key=lambda span: (span[0], -span[1]))
 
 
-def named_in(text: str, names: NameIndex) -> list[FoundMention]:
-    """Find only known names: the longest where they overlap, whatever their case."""
-    return list(_named(text, _words(text), names))
+def known_in(text: str, keys: frozenset[str]) -> set[str]:
+    """Which of the entity keys that can be found a text names, in any case: of names that overlap the longest."""
+    return {entity_key(text[start:end]) for start, end in _known(text, _words(text), keys, _MOST_KEY_WORDS)}
 
 
 def _words(text: str) -> list[_Word]:
@@ -143,7 +121,7 @@ def _is_initial_stop(word: str, gap: str) -> bool:
     return gap == ". " and (len(word) == 1 or fold(word) in _ABBREVIATIONS)
 
 
-def _capitalised(text: str, words: list[_Word], title: str) -> Iterable[FoundMention]:
+def _capitalised(text: str, words: list[_Word], title: str) -> Iterable[Span]:
     """Runs of capitalised words; a lone word that opens a sentence only if it is capitalised elsewhere as well."""
     elsewhere = {word.text for word in words if not word.opens} | {word.text for word in _words(title)}
     i = 0
@@ -203,7 +181,7 @@ def _is_acronym(word: str) -> bool:
     return len(letters := word.replace(".", "").replace("&", "")) >= 2 and letters.isupper()
 
 
-def _nested(text: str, run: list[_Word]) -> Iterable[FoundMention]:
+def _nested(text: str, run: list[_Word]) -> Iterable[Span]:
     """A name, and the names inside it: after its last "of", and before a possessive."""
     yield _mention(text, run[0].start, run[-1].end)
     folded = [fold(word.text) for word in run]
@@ -217,13 +195,12 @@ def _nested(text: str, run: list[_Word]) -> Iterable[FoundMention]:
             yield _mention(text, run[0].start, run[n].end)
 
 
-def _mention(text: str, start: int, end: int) -> FoundMention:
-    """The name between two places, without the possessive ending that the last word may have."""
-    end -= 2 * text[start:end].endswith(("'s", "’s"))
-    return FoundMention(text[start:end], start, end)
+def _mention(text: str, start: int, end: int) -> Span:
+    """Where the name between two places stands, without the possessive ending that the last word may have."""
+    return start, end - 2 * text[start:end].endswith(("'s", "’s"))
 
 
-def _quoted(text: str) -> Iterable[FoundMention]:
+def _quoted(text: str) -> Iterable[Span]:
     for match in _QUOTED.finditer(text):
         group = match.lastindex or 0
         name = match[group].rstrip(" ,.;:!?")
@@ -231,32 +208,30 @@ def _quoted(text: str) -> Iterable[FoundMention]:
         is_title = bool(UNSPACED.match(stripped)) or (stripped[:1].isupper() or stripped[:1].isdigit())
         if is_title and len(stripped.split()) <= MAX_NAME_WORDS and any(character.isalpha() for character in stripped):
             start = match.start(group) + len(name) - len(stripped)
-            yield FoundMention(stripped, start, start + len(stripped))
+            yield start, start + len(stripped)
 
 
-def _named(text: str, words: list[_Word], names: NameIndex) -> Iterable[FoundMention]:
+def _known(text: str, words: list[_Word], known: frozenset[str], longest: int) -> Iterable[Span]:
     """The longest known names at each place; in unspaced scripts a name may begin anywhere in a run."""
     keys = [entity_key(word.text) for word in words]
     i = 0
     while i < len(words):
-        # A word such as "Frisch-Auf" has a key of two words, and then the name begins with the first of them.
-        longest = names.longest_from(keys[i].partition(" ")[0])
         lasts = range(min(i + longest, len(keys)) - 1, i - 1, -1)
-        last = next((last for last in lasts if " ".join(keys[i : last + 1]) in names), None)
+        last = next((last for last in lasts if " ".join(keys[i : last + 1]) in known), None)
         if last is not None:
             yield _mention(text, words[i].start, words[last].end)
             i = last
         elif UNSPACED.match(words[i].text):
-            yield from _named_inside(words[i], names)
+            yield from _known_inside(words[i], known)
         i += 1
 
 
-def _named_inside(run: _Word, names: NameIndex, longest: int = 24) -> Iterable[FoundMention]:
+def _known_inside(run: _Word, known: frozenset[str], longest: int = 24) -> Iterable[Span]:
     start = 0
     while start < len(run.text):
         for end in range(min(start + longest, len(run.text)), start + 1, -1):
-            if fold(run.text[start:end]) in names:
-                yield FoundMention(run.text[start:end], run.start + start, run.start + end)
+            if fold(run.text[start:end]) in known:
+                yield run.start + start, run.start + end
                 start = end - 1
                 break
         start += 1

@@ -11,11 +11,11 @@ import numpy as np
 
 from loopwright.retrieval.lexicon import Floats, Lexicon, TermCounts
 from loopwright.retrieval.links import PassageLinks
-from loopwright.retrieval.names import entity_key, named_in
-from loopwright.retrieval.protocols import Embedder
-from loopwright.retrieval.records import Evidence, Filter, Hit, Passage
+from loopwright.retrieval.names import known_in
+from loopwright.retrieval.records import Evidence, Filter, Hit
 from loopwright.retrieval.stores.store import KnowledgeStore
 from loopwright.retrieval.text import query_terms
+from loopwright.retrieval.vectors import Embedder
 
 logger = logging.getLogger(__name__)
 
@@ -24,10 +24,7 @@ SAMPLE = 2000
 KEPT_FILTERS = 8
 """For how many filters the documents that they let through are remembered."""
 
-
-@lru_cache(maxsize=4096)  # about 6 kB each; to count takes thirty times as long as to read
-def _counted(passage: Passage) -> TermCounts:
-    return TermCounts(passage)
+_counted = lru_cache(maxsize=4096)(TermCounts)  # about 6 kB each; to count takes thirty times as long as to read
 
 
 class Derived:
@@ -45,11 +42,6 @@ class Derived:
         sample = store.passages(ids[:: max(1, -(-len(ids) // SAMPLE))])
         self.lexicon = Lexicon([TermCounts(passage) for passage in sample])
         """How common each term is."""
-
-    def candidates(self, ids: Sequence[str]) -> list[TermCounts]:
-        """Passages by id, their terms counted, in the same order; without what is gone or not among the links yet."""
-        linked = [passage_id for passage_id in ids if passage_id in self.links.position]
-        return [_counted(passage) for passage in self._store.passages(linked)]
 
     def allowed(self, where: Filter) -> frozenset[str]:
         """The ids of the documents that a filter lets through."""
@@ -155,7 +147,9 @@ class Retriever:
         derived = self._current()
         orders, similar = self._search(query, where)
         orders.append(self._linked(derived, query, orders, where))
-        pool = derived.candidates(list(reciprocal_rank_fusion(orders)))
+        # Without what is not among the links yet, or is gone.
+        known = [passage_id for passage_id in reciprocal_rank_fusion(orders) if passage_id in derived.links.position]
+        pool = [*map(_counted, self._store.passages(known))]
         if not pool or k < 1:
             return []
         coverage = derived.lexicon.coverage(query_terms(query), pool)
@@ -200,7 +194,7 @@ class Retriever:
     def _linked(self, derived: Derived, query: str, orders: Sequence[Sequence[str]], where: Filter | None) -> list[str]:
         """The ids of the passages that are linked best with what was found, and with what the query names."""
         links = derived.links
-        entities = {entity_key(mention.name) for mention in named_in(query, links.names)} & links.entity_position.keys()
+        entities = known_in(query, links.names) & links.entity_position.keys()
         named = sorted(links.entity_position[entity] for entity in entities)
         found = reciprocal_rank_fusion(orders)
         places = {links.position[key]: score for key, score in found.items() if key in links.position}

@@ -1,10 +1,30 @@
 """Giving vectors to passages that have none yet, apart from storing them: lexical search does not wait for that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from loopwright.retrieval.protocols import Embedder
+import numpy as np
+from numpy.typing import NDArray
+
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.stores.store import KnowledgeStore
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose cosine says how alike they are."""
+
+    @property
+    def model(self) -> str:
+        """Names the vector space: vectors of different models are never compared."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The texts' vectors, float32 [texts, dimensions], each of length 1."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A question's vector, float32 [dimensions], of length 1."""
+        ...
 
 
 def embedded_text(passage: Passage) -> str:

@@ -46,7 +46,7 @@ def test_a_damaged_file_is_an_error_and_never_nothing_found(tmp_path: Path) -> N
 
 
 def test_a_store_that_another_process_writes_to_is_locked_for_writers_only(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("loopwright.database.opening.BUSY", 0.05)
+    monkeypatch.setattr("loopwright.database.database.BUSY", 0.05)
     path = tmp_path / "k.db"
     with open_store(f"sqlite:{path}") as store:
         store.put([contribution("a", "word")])

@@ -74,7 +74,7 @@ PAINTERS = [
         ("see [the **guide**](docs/guide.md#b), `loopwright[postgres]`", "see the guide, `loopwright[postgres]`"),
         ("Usage: run [OPTIONS] {A}, then `f(**kw, **more)`", "Usage: run [OPTIONS] {A}, then `f(**kw, **more)`"),
         ("<pre>curl <port> &lt;host&gt; &mdash; <br/>x</pre>", "curl <port> <host> — x"),
-        ("<p>| 3<br>10 | 2<sup>16</sup> m<SUP>2</sup> <b>x</b> <td>1</td><td>2</td>", "| 3 10 | 2^16 m2 x 1 2"),
+        ("<p>| 3<br>10 | 2<sup>16</sup> m<SUP>2</sup> <b>x</b> <td>1.<sup>2</sup>", "| 3 10 | 2^16 m2 x 1.^2"),
         ("Array<b> or `<p>` and <i>, x<sup>2</sup> <em>x</em>", "Array<b> or `<p>` and <i>, x2 x"),
         ("`__init__` is __not meant__ for `a[i](x)`", "`__init__` is not meant for `a[i](x)`"),
     ],

@@ -18,7 +18,7 @@ FOUND = [passage_of(each) for each in BRIDGES]
 def all_queries(question: str) -> list[str]:
     queries = [question]
     while (step := widened(question, queries, lexicon=lexicon_of(FOUND), nearest=FOUND)) is not None:
-        queries.append(step.query)
+        queries.append(step[1])
         assert len(queries) < 200
     return queries[1:]
 

@@ -227,6 +227,8 @@ GROUP, LONG = "<td colspan=2>Private", f"<td colspan=2>{'word ' * 30}"
     [
         ("<p>A <x-term>valve</x-term> at 5 bar.</p><h2><button>Open</button></h2>", "A valve at 5 bar.\n\nOpen"),
         ("<x-cell>Owner</x-cell><x-cell>Ann</x-cell>: Call<button>Me</button>", "Owner\n\nAnn: Call\n\nMe"),
+        ("<p>Rent<sup>12</sup> of 7 km<sup>2</sup> is <i>due</i>.<sup>3</sup>", "Rent^12 of 7 km2 is due.^3"),
+        ("<p>2.<sup>99</sup> in 2020.<sup>12</sup> (x)<sup>2</sup>", "2.99 in 2020.^12 (x)^2"),
         ("<p>It holds <math><msup><mn>10</mn><mn>6</mn></msup></math> litres.", "It holds 10^6 litres."),
         ("<p>東京の<ruby>漢<rp>(</rp><rt>かん</rt></ruby>字</p>", "東京の漢字"),
         (f"<p>top</p>{'<div><span>' * 5_000}deep", "top\n\ndeep"),

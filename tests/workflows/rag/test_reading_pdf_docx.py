@@ -139,7 +139,7 @@ def test_pieces_of_a_line_are_one_large_lines_are_headings_and_a_damaged_page_co
     for left in (60, 60.4):  # bold, as some write it
         canvas.drawString(left, 500, "Twice")
     power = canvas.beginText(60, 480)
-    for rise, size, words in ((0, 10, "Fee 45"), (4, 6, "12"), (0, 10, " in room"), (4, 6, " 205"), (0, 10, ".")):
+    for rise, size, words in ((0, 10, "Fee 45"), (4, 6, "12"), (0, 10, " in hall"), (4, 6, "3 205"), (0, 10, ".")):
         power.setRise(rise)
         power.setFont("Helvetica", size)
         power.textOut(words)
@@ -152,7 +152,7 @@ def test_pieces_of_a_line_are_one_large_lines_are_headings_and_a_damaged_page_co
     writer.add_blank_page(9, 9)[NameObject("/Type")] = NameObject("/None")
     writer.write(tmp_path / "a.pdf")
     (document,) = read_source(tmp_path / "a.pdf", on_problem=problems.append)
-    told = f"Hall hire\n\n{WRITTEN[1][1][1]}\nIt is shut.\nSeats | Fee\nElm room | 7 | 9\nAsh |  | 12\nAshboards | 3\n\nPrices\n\nA | 3\n- An hour: 3.\nPage 1\n\nRules\n\nTwice\nFee 45^12 in room 205.\nDRAFT"
+    told = f"Hall hire\n\n{WRITTEN[1][1][1]}\nIt is shut.\nSeats | Fee\nElm room | 7 | 9\nAsh |  | 12\nAshboards | 3\n\nPrices\n\nA | 3\n- An hour: 3.\nPage 1\n\nRules\n\nTwice\nFee 45^12 in hall^3 205.\nDRAFT"
     assert (document.text, document.title) == (told, "Hall hire") and "damaged: 2" in str(problems[0].error)
     assert {each.headings[-1]: each.page for each in document.sections} == {"Hall hire": 1, "Prices": 1, "Rules": 1}
 

@@ -1,6 +1,6 @@
 """Knowledge stores: SQLite by default, PostgreSQL with pgvector for production."""
 
-from loopwright.database.opening import open_database
+from loopwright.database.database import open_database
 from loopwright.retrieval.stores.postgres import PostgresStore
 from loopwright.retrieval.stores.sqlite import SqliteStore
 from loopwright.retrieval.stores.store import KnowledgeStore
@@ -14,7 +14,7 @@ def open_store(spec: str, *, create: bool = True, schema: str = "loopwright", wo
     """Open a knowledge store.
 
     Args:
-        spec: A path that ends in ``.db`` or ``.sqlite``, or as for `loopwright.database.opening.open_database`.
+        spec: A path that ends in ``.db`` or ``.sqlite``, or as for `loopwright.database.database.open_database`.
         create: Whether a store that is missing is made; an empty file always becomes one.
         schema: Where it lies in PostgreSQL, if the address does not say.
         workflow: Whose ``ingest`` makes it, for the message.

@@ -51,11 +51,9 @@ class SqliteStore(KnowledgeStore):
         return column.in_(select(func.json_each(listed).table_valued("value").c.value))
 
     def _index(self, connection: Connection, passages: Sequence[tuple[int, Passage]]) -> None:
+        parts = ("title", "heading", "text")
         rows = [
-            {
-                "rowid": key,
-                **{part: " ".join(terms_of(getattr(passage, part))) for part in ("title", "heading", "text")},
-            }
+            {"rowid": key, **{part: " ".join(terms_of(getattr(passage, part))) for part in parts}}
             for key, passage in passages
         ]
         if rows:

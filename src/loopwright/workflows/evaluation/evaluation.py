@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -18,9 +18,8 @@ from loopwright.errors import InputError, NodeFailed
 from loopwright.models.usage import usage_of_the_run
 from loopwright.models.validation import problem_lines
 from loopwright.workflows.api import Outcome, Run, Workflow, upload_fields
-from loopwright.workflows.evaluation.figures import Figure, mean_figure, rank_figure
 from loopwright.workflows.evaluation.questions import Question, read_questions
-from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation, LoopGain
+from loopwright.workflows.evaluation.results import EvaluatedAnswer, Evaluation, LoopGain, figures_of, means_of
 from loopwright.workflows.evaluation.scores import scores_of
 from loopwright.workflows.runtime import to_its_end
 
@@ -79,8 +78,8 @@ async def aevaluate(
     return Evaluation(
         workflow=workflow.name,
         questions=len(outcomes),
-        figures=_figures(outcomes),
-        by_kind={kind: _figures([one for one in outcomes if one.kind == kind]) for kind in kinds if len(kinds) > 1},
+        figures=figures_of(outcomes),
+        by_kind={kind: figures_of([one for one in outcomes if one.kind == kind]) for kind in kinds if len(kinds) > 1},
         statuses=dict(Counter(asked.status for asked in outcomes).most_common()),
         loops=gains,
         outcomes=tuple(outcomes),
@@ -112,9 +111,10 @@ def gain_of(loop: str, outcomes: Sequence[EvaluatedAnswer], without: Sequence[Ev
     """
     others = {asked.id: asked for asked in without}
     pairs = [(asked.numbers, others.get(asked.id, asked).numbers) for asked in outcomes]
-    gains = [{name: _difference(value, other.get(name)) for name, value in own.items()} for own, other in pairs]
+    both = ({name: (value, other.get(name)) for name, value in own.items()} for own, other in pairs)
+    gains = [{name: None if a is None or b is None else a - b for name, (a, b) in each.items()} for each in both]
     passes = sum(asked.passes.get(loop, 0) for asked in outcomes)
-    return LoopGain(passes=passes, questions=len(without), gains=_means(gains))
+    return LoopGain(passes=passes, questions=len(without), gains=means_of(gains))
 
 
 class _Asker:
@@ -152,21 +152,15 @@ class _Asker:
         return [task.result() for task in tasks]
 
     async def _one(self, question: Question, graph: BoundedGraph) -> EvaluatedAnswer:
-        async with self._places:
-            asked = await self._run(question, graph)
-        self._tell(1)
-        return asked
-
-    async def _run(self, question: Question, graph: BoundedGraph) -> EvaluatedAnswer:
         prepared = self._prepared(question)
         usage_of_the_run.set(prepared.usage)
-        began = monotonic()
-        passes: Counter[str] = Counter()
+        passes, began = Counter[str](), monotonic()
         # Nothing that one question does may end the evaluation.
         try:
-            result = self._workflow.ended(
-                await arun(prepared.within(graph), prepared.graph_input, texts=prepared.texts)
-            )
+            async with self._places:
+                began = monotonic()
+                result = await arun(prepared.within(graph), prepared.graph_input, texts=prepared.texts)
+            result = self._workflow.ended(result)
             outcome, _ = await prepared.ended(result)
             decided = (event for event in result.events if isinstance(event, LoopDecided))
             passes.update(event.loop for event in decided if event.decision == "granted")
@@ -178,6 +172,7 @@ class _Asker:
             people, ranked = _RATED.validate_python(self._workflow.rated(question.expected, outcome) or (None, {}))
         except Exception as error:
             outcome = outcome.model_copy(update={"error": outcome.error or f"it cannot be scored: {_told(error)}"})
+        self._tell(1)
         return EvaluatedAnswer(
             id=question.id, kind=question.kind, input=question.input, status=outcome.status, answer=outcome.answer,
             cited=tuple(citation.mark for citation in outcome.citations),
@@ -203,23 +198,3 @@ def _told(error: BaseException) -> str:
     where = f"node {error.node!r}: " if isinstance(error, NodeFailed) else ""
     said = "; ".join(problem_lines(cause)) if isinstance(cause, ValidationError) else " ".join(str(cause).split())
     return f"{where}{type(cause).__name__}: {said}"
-
-
-def _figures(asked: Sequence[EvaluatedAnswer]) -> dict[str, Figure]:
-    """Means over questions, and how far numbers rise with those that people gave."""
-    names = dict.fromkeys(name for each in asked for name in each.ranked)
-    return _means([each.numbers for each in asked]) | {
-        f"srcc {name}": rank_figure(
-            [(each.people, each.ranked[name]) for each in asked if each.people is not None and name in each.ranked]
-        )
-        for name in names
-    }
-
-
-def _means(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: mean_figure(row.get(name) for row in rows) for name in names}
-
-
-def _difference(own: float | None, other: float | None) -> float | None:
-    return None if own is None or other is None else own - other

@@ -1,15 +1,82 @@
 """What an evaluation finds."""
 
 import json
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from pydantic import Field
 
 from loopwright.config import Frozen
-from loopwright.workflows.evaluation.figures import Figure
 
 COUNTS = ("passes", "model_calls", "seconds")
 """The figures that are never shares; nor is one that any question brings beyond -1 or 1."""
+RESAMPLES = 2_000
+"""Resamples of one interval."""
+SEED = 20_260_101
+"""The seed of the resamples: the same values always have the same interval."""
+FEWEST = 5
+"""Pairs from which a rank correlation is told."""
+
+
+class Figure(Frozen):
+    """A mean over questions."""
+
+    value: float | None = None
+    """The mean; None if no question counts."""
+    low: float | None = None
+    """The lower end of its 95 % bootstrap interval."""
+    high: float | None = None
+    """The upper end."""
+    n: int = Field(ge=0)
+    """The questions that count."""
+
+
+def mean_figure(values: Iterable[float | None]) -> Figure:
+    """The mean of a value over questions, with its 95 % percentile bootstrap interval.
+
+    The mean of differences between two ways of answering the same questions has the interval of a paired comparison.
+    A question that has no value, but None, does not count.
+    """
+    import numpy as np
+
+    kept = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not len(kept):
+        return Figure(n=0)
+    mean = float(kept.mean())
+    # Where nothing can be drawn that differs, scipy makes no interval of a single value.
+    low, high = (mean, mean) if np.ptp(kept) == 0 else _interval((kept,), np.mean)
+    return Figure(value=mean, low=low, high=high, n=len(kept))
+
+
+def rank_figure(pairs: Sequence[tuple[float, float]]) -> Figure:
+    """Spearman's rank correlation, with its 95 % percentile bootstrap interval over the pairs, one of each question.
+
+    Of fewer than `FEWEST` there is no value.
+    """
+    from scipy.stats import spearmanr
+
+    if len(pairs) < FEWEST or any(len(set(numbers)) < 2 for numbers in zip(*pairs, strict=True)):
+        return Figure(n=len(pairs))
+
+    def srcc(first: Any, second: Any) -> float:
+        return float(cast("Any", spearmanr(first, second)).statistic)
+
+    sides = [*zip(*pairs, strict=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a resample whose numbers are all the same, which then does not count
+        low, high = _interval(sides, srcc, paired=True, vectorized=False)
+    return Figure(value=srcc(*sides), low=low, high=high, n=len(pairs))
+
+
+def _interval(sides: Sequence[Any], statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
+    """The 95 % percentile bootstrap interval of a statistic."""
+    import numpy as np
+    from scipy.stats import bootstrap
+
+    drawn: Any = bootstrap(sides, statistic, n_resamples=RESAMPLES, method="percentile", rng=SEED, **options)
+    low, high = np.nanquantile(drawn.bootstrap_distribution, (0.025, 0.975))
+    return float(low), float(high)
 
 
 class EvaluatedAnswer(Frozen):
@@ -47,6 +114,23 @@ class EvaluatedAnswer(Frozen):
         """Its scores and what it cost."""
         passes = float(sum(self.passes.values()))
         return {**self.scores, "passes": passes, "model_calls": float(self.model_calls), "seconds": self.seconds}
+
+
+def figures_of(asked: Sequence[EvaluatedAnswer]) -> dict[str, Figure]:
+    """Means over questions, and how far numbers rise with those that people gave."""
+    names = dict.fromkeys(name for each in asked for name in each.ranked)
+    return means_of([each.numbers for each in asked]) | {
+        f"srcc {name}": rank_figure(
+            [(each.people, each.ranked[name]) for each in asked if each.people is not None and name in each.ranked]
+        )
+        for name in names
+    }
+
+
+def means_of(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Figure]:
+    """The mean of each of the numbers that some have."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: mean_figure(row.get(name) for row in rows) for name in names}
 
 
 class LoopGain(Frozen):

@@ -2,16 +2,17 @@
 
 import csv
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import chain, dropwhile, islice
-from typing import Any, cast
+from collections.abc import Iterator
+from itertools import accumulate, chain, dropwhile, islice
 
 from loopwright.errors import DocumentError
 from loopwright.workflows.files.source import Source
 from loopwright.workflows.files.text import text_lines
 
 _DELIMITERS = ",;\t|"
+_NO_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[^][{}"]++', re.DOTALL)
 _END = "\uffff"  # behind the last line; it is part of a cell where a quote was never closed
 
 
@@ -92,24 +93,12 @@ def json_lines(source: Source) -> Iterator[tuple[int, object]]:
 def json_of(source: Source, text: str, *, key: str = "") -> object:
     """A JSON value; refused if it is none, or nested too deeply. ``key`` is the line that it is from."""
     most = source.limits.json_depth
-    too_deep = source.error(f"is nested more than {most} deep, the limit json_depth", key=key)
+    # Counting the brackets settles nearly all cases without looking at them.
+    brackets = _NO_BRACKET.sub("", text) if text.count("[") + text.count("{") > most else ""
+    if max(accumulate(1 if each in "[{" else -1 for each in brackets), default=0) > most:
+        raise source.error(f"is nested more than {most} deep, the limit json_depth", key=key)
     try:
-        value = json.loads(text)
-    except RecursionError:
-        raise too_deep from None
+        return json.loads(text)
     except ValueError as error:
         hint = "; if it has one object a line, name it .jsonl" if "Extra data" in str(error) and not key else ""
         raise source.error(f"is no valid JSON: {error}{hint}", key=key) from None
-    # Counting the brackets settles nearly all cases without a walk.
-    level: list[object] = [value] if text.count("[") + text.count("{") > most else []
-    for _ in range(most + 1):
-        level = [inner for outer in level for inner in _inside(outer)]
-    if level:
-        raise too_deep
-    return value
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return cast(dict[str, Any], value).values()
-    return cast(list[Any], value) if isinstance(value, list) else ()

@@ -9,12 +9,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from loopwright.cli.words import AsJson, ConfigFile, one_line, typed, visible
+from loopwright.cli.words import AsJson, ConfigFile, one_line, shown_count, typed, visible
 from loopwright.engine.events.reasons import stops_said
 from loopwright.errors import InputError, LoopwrightError
 from loopwright.workflows.files.source import document_id, file_and_key
@@ -127,11 +128,15 @@ def ingest(
 
     settings = _config(config, store)
     with open_store(settings.rag.store) as knowledge, Services.of(settings, knowledge) as services:
-        with _progress(sys.stderr.isatty() and not as_json) as on_progress:
-            done = ingest_documents(
-                paths, knowledge, tags=tag or (), embedder=services.embedder, prune=prune, renew=renew,
-                size=settings.rag.ingest.passage_words, on_progress=on_progress,
-            )  # fmt: skip
+        try:
+            with shown_count("reading", sys.stderr.isatty() and not as_json) as draw:
+                done = ingest_documents(
+                    paths, knowledge, tags=tag or (), embedder=services.embedder, prune=prune, renew=renew,
+                    size=settings.rag.ingest.passage_words, on_progress=partial(_drawn, draw=draw),
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            print("loopwright: stopped; what was stored stays, and the same command goes on from here", file=sys.stderr)
+            raise typer.Exit(130) from None
         stats = knowledge.stats()
     if as_json:
         print(json.dumps({**asdict(done), "store": asdict(stats)}, indent=2, ensure_ascii=False))
@@ -230,7 +235,8 @@ async def _followed(question: str, services: Services, streams: bool, options: A
     from loopwright.engine.events.schema import ModelFellBack, NodeFinished, NodeRetried, TextStreamed
     from loopwright.workflows.rag import RagResult, astream_ask
 
-    result, shown, draft = None, "", ""
+    result: Any = None  # which comes last
+    shown = draft = ""
     async for event in astream_ask(question, services=services, **options):
         if isinstance(event, RagResult):
             result = event
@@ -241,8 +247,6 @@ async def _followed(question: str, services: Services, streams: bool, options: A
             # The draft ends here; what a further attempt writes begins on a new line.
             print()
             draft, shown = shown, ""
-    if result is None:
-        raise RuntimeError("the run ended without a result")
     return result, draft
 
 
@@ -316,27 +320,12 @@ def delete(
             print(f"{named}: {count} document(s) deleted")
 
 
-@contextmanager
-def _progress(wanted: bool) -> Generator[Callable[[IngestReport], None] | None]:
-    """Draw how far an ingest has come: its files, then the vectors; one that is interrupted says that it goes on."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, quiet=not wanted), disable=not wanted) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def show(progress: IngestReport) -> None:
-            done, total = progress.bytes, progress.total_bytes
-            rate = progress.passages / progress.seconds if progress.seconds else 0.0
-            told = f"{progress.documents} documents, {progress.passages} passages, {rate:.0f}/s"
-            if progress.vectors_total is not None:
-                done, total = progress.vectors, progress.vectors_total
-                told = f"{told}; {done} of {total} vectors"
-            bar.update(task, completed=done, total=total, description=told)
-
-        try:
-            yield show if wanted else None
-        except KeyboardInterrupt:
-            print("loopwright: stopped; what was stored stays, and the same command goes on from here", file=sys.stderr)
-            raise typer.Exit(130) from None
+def _drawn(progress: IngestReport, draw: Callable[..., None]) -> None:
+    """Draw how far an ingest has come: its files, then the vectors."""
+    rate = progress.passages / progress.seconds if progress.seconds else 0.0
+    told = f"{progress.documents} documents, {progress.passages} passages, {rate:.0f}/s"
+    if progress.vectors_total is None:
+        draw(progress.bytes, progress.total_bytes, told)
+    else:
+        told = f"{told}; {progress.vectors} of {progress.vectors_total} vectors"
+        draw(progress.vectors, progress.vectors_total, told)

@@ -117,7 +117,7 @@ def build_graph(
     builder = StateGraph(GraphState, input_schema=QuestionInput)
     policies = node_policies(config, services.models)
     # What leads on takes a chat model: without one this loop has no pass to make, and is no part of the graph.
-    hops = services.asks_model("next_hop")
+    hops = bool(services.models.models_of("next_hop")) and not services.is_small("next_hop")
     for name, function in NODES.items():
         own = (nodes or {}).get(name)
         if hops or name != "next_hop":

@@ -41,14 +41,14 @@ async def ingest(
     tags: Annotated[list[Tag] | None, Form(description="Labels for all of them.", max_length=20)] = None,
 ) -> IngestReport:
     """Read documents into the knowledge store; what it has already is skipped, a changed one replaces the old one."""
-    services: Services = context.workflow("rag").services
+    services: Services = context.hub.hosted("rag").services
     most = context.settings.ingest_files
     if len(files) > most:
         told = f"{len(files)} documents were sent; at most {most} are taken at once"
-        raise Problem(told, "RequestTooLarge", status=413).exception
+        raise Problem(told, "RequestTooLarge", status=413)
     if _ingesting.locked():
         told = "other documents are being read: ask again when they are done"
-        raise Problem(told, "Busy", can_retry=True, status=409).exception
+        raise Problem(told, "Busy", can_retry=True, status=409)
     async with _ingesting:
         kept = _named_places(context, files)
         for (path, _name), file in zip(kept.items(), files, strict=True):

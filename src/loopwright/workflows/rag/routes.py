@@ -11,7 +11,7 @@ from typing import Literal
 
 from loopwright.workflows.rag.constants import Defaults, LogMessages, RouteDecision
 from loopwright.workflows.rag.schemas import AnswerGrade, Route
-from loopwright.workflows.rag.state import GraphState, retries
+from loopwright.workflows.rag.state import GraphState, retry_limit
 
 logger = logging.getLogger("loopwright.rag")
 
@@ -54,7 +54,7 @@ def decide_to_generate(state: GraphState) -> RouteDecision:
     """
     if state.get("documents"):
         return RouteDecision.ANSWER_GENERATION
-    spent = _is_spent(*retries(state), LogMessages.MAX_RETRIES_REACHED)
+    spent = _is_spent(state.get("retry_count", 0), retry_limit(state), LogMessages.MAX_RETRIES_REACHED)
     return RouteDecision.WEB_SEARCH if spent else RouteDecision.QUERY_TRANSFORMATION
 
 
@@ -68,7 +68,7 @@ def grade_generation_vs_context_and_question(state: GraphState) -> RouteDecision
     """
     wish, spent = RouteDecision(wish_after_answer(state)), False
     if wish is RouteDecision.NOT_USEFUL:
-        spent = _is_spent(*retries(state), LogMessages.MAX_RETRIES_BEST_EFFORT)
+        spent = _is_spent(state.get("retry_count", 0), retry_limit(state), LogMessages.MAX_RETRIES_BEST_EFFORT)
     elif wish is RouteDecision.NOT_SUPPORTED:
         written = state.get("regeneration_count", 0)
         spent = _is_spent(written, Defaults.MAX_REGENERATIONS, LogMessages.MAX_REGENERATIONS_REACHED)

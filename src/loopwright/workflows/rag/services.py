@@ -8,10 +8,10 @@ import numpy as np
 from langchain_core.language_models import BaseChatModel
 from numpy.typing import NDArray
 
-from loopwright.retrieval.protocols import Reranker
 from loopwright.retrieval.retriever import Retriever
 from loopwright.retrieval.stores import KnowledgeStore
 from loopwright.retrieval.web import WebSearch, open_search
+from loopwright.workflows.rag.answer.verdict import Reranker
 from loopwright.workflows.rag.config import RAGConfig
 from loopwright.workflows.stored import StoredServices
 
@@ -42,10 +42,6 @@ class Services(StoredServices[RAGConfig]):
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, or None; a small one on this machine speaks beside the quotes and nowhere else."""
         return None if self.is_small(node) and node != "answer_generation" else super().chat(node)
-
-    def asks_model(self, node: str) -> bool:
-        """Whether a node has a chat model by `chat`, which is not made for that."""
-        return bool(self.models.models_of(node)) and not self.is_small(node)
 
     def is_small(self, node: str) -> bool:
         """Whether a node's chat model runs in this process (``local:NAME``).

@@ -86,11 +86,6 @@ def gathered(state: GraphState) -> list[Evidence]:
     return unique([*(state.get("earlier_documents") or []), *(state.get("documents") or [])])
 
 
-def retries(state: GraphState) -> tuple[int, int]:
-    """Query transformations so far, and how many are allowed."""
-    return state.get("retry_count", 0), retry_limit(state)
-
-
 def retry_limit(state: GraphState | Mapping[str, Any]) -> int:
     """How many query transformations are allowed."""
     limit: int | None = state.get("retry_limit", state.get("max_retry_count"))

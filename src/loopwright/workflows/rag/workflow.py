@@ -404,8 +404,7 @@ async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIter
     The answer's text comes as `TextStreamed` events. What a later attempt replaces has come by then: a new visit of
     ``answer_generation`` begins a new answer.
     """
-    unknown = set(options) - set(AskOptions.__annotations__)
-    if unknown:
+    if unknown := options.keys() - AskOptions.__annotations__.keys():
         raise TypeError(unknown_name_message("option", min(unknown), AskOptions.__annotations__))
     given = options.get("services")
     if given and options.get("config") not in (None, given.config):
@@ -418,7 +417,7 @@ async def astream_ask(question: str, **options: Unpack[AskOptions]) -> AsyncIter
         run = cast("_RagRun", workflow.run({"question": question, **asked}, {}, ""))
         if where := options.get("where"):
             run.graph_input["where"] = where
-            run.given["where"] = to_jsonable_python(asdict(where), fallback=str)
+            run.given = {**run.given, "where": to_jsonable_python(asdict(where), fallback=str)}
         kept = {key: said[key] for key in ("run_id", "resume", "force") if key in said}
         async for event in workflow.follow(run, **kept):
             yield run.result(event) if isinstance(event, RunResult) else event

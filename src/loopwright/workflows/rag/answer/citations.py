@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from loopwright.retrieval.records import Evidence
@@ -61,25 +60,16 @@ _UNSEEN = re.compile(r"[\u00ad*`™℠®]|(?<![^\W_])'|'(?![^\W_])")
 _NARROW = str.maketrans(dict.fromkeys("\u00a0\u2009\u202f", "'"))
 
 
-@dataclass(slots=True)
-class CitationList:
-    """Collects citations and numbers them densely, from 1, each place once."""
-
-    citations: list[Citation] = field(default_factory=list[Citation])
-    """What was cited so far, by number."""
-
-    def add(self, evidence: Evidence, start: int, end: int) -> int:
-        """Cite ``evidence.text[start:end]`` and say under which number."""
-        for citation in self.citations:
-            if (citation.evidence_id, citation.start, citation.end) == (evidence.id, start, end):
-                return citation.number
-        number = len(self.citations) + 1
-        shared: dict[str, Any] = {name: getattr(evidence, name) for name in _SHARED}
-        quote = evidence.text[start:end]
-        self.citations.append(
-            Citation(number=number, evidence_id=evidence.id, quote=quote, start=start, end=end, **shared)
-        )
-        return number
+def number_of(listed: list[Citation], evidence: Evidence, start: int, end: int) -> int:
+    """Cite ``evidence.text[start:end]`` and say under which number; these are dense, from 1, each place has one."""
+    for citation in listed:
+        if (citation.evidence_id, citation.start, citation.end) == (evidence.id, start, end):
+            return citation.number
+    number = len(listed) + 1
+    shared: dict[str, Any] = {name: getattr(evidence, name) for name in _SHARED}
+    quote = evidence.text[start:end]
+    listed.append(Citation(number=number, evidence_id=evidence.id, quote=quote, start=start, end=end, **shared))
+    return number
 
 
 def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
@@ -96,7 +86,7 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
         draft is empty, or if it cites nothing and ends with "I don't know".
     """
     draft, quotes = _without_quotes(_MARKS_AFTER.sub(r"\g<marks>\g<stop>", text_with_marks.strip()))
-    listed = CitationList()
+    listed: list[Citation] = []
     kept: list[Sentence] = []
     left_out: list[str] = []
     whole, done, removed = "", 0, 0
@@ -132,7 +122,7 @@ def cite(text_with_marks: str, evidence: Sequence[Evidence]) -> Answer:
         text=_NOT_BORNE_OUT if not kept and not silent else left_out[-1] if left_out and silent else whole.strip(),
         short=kept[0].text if kept else "",
         sentences=tuple(kept),
-        citations=tuple(listed.citations),
+        citations=tuple(listed),
         abstained=silent,
         removed_citations=removed,
         left_out=() if silent else tuple(left_out),
@@ -224,7 +214,7 @@ def _bound(
     numbers: Sequence[int],
     evidence: Sequence[Evidence],
     quotes: Sequence[tuple[int, str]],
-    listed: CitationList,
+    listed: list[Citation],
 ) -> list[int]:
     """The new numbers of the citations that hold."""
     several = len(set(numbers)) > 1
@@ -252,7 +242,8 @@ def _bound(
             continue
         # Several sentences may quote one passage: each takes the quote that says most of the same.
         same = {place: len(wanted & set(terms(passage.text[slice(*place)]))) for place in places}
-        kept.append(listed.add(passage, *(max(same, key=lambda place: same[place]) if same else (start, end))))
+        best = max(same, key=lambda place: same[place]) if same else (start, end)
+        kept.append(number_of(listed, passage, *best))
     return kept
 
 

@@ -13,11 +13,12 @@ from loopwright.retrieval.lexicon import Lexicon
 from loopwright.retrieval.records import Evidence
 from loopwright.retrieval.text import STOP_WORDS, UNSPACED, fold, stem, terms
 from loopwright.workflows.files.source import file_and_key
-from loopwright.workflows.rag.answer.citations import NOT, CitationList, is_row, marked
+from loopwright.workflows.rag.answer.citations import NOT, is_row, marked, number_of
+from loopwright.workflows.rag.answer.sentences import NOTES
 from loopwright.workflows.rag.answer.units import Unit, has_cells, plain_text, shown, units_of
 from loopwright.workflows.rag.question.forms import Asked, kinds_in, lexicon_of, other_figures, said_by_length, sought
 from loopwright.workflows.rag.question.words import IN_PARENTHESES, complexity_of, informative_terms, subjects, terms_of
-from loopwright.workflows.rag.schemas import Answer, Complexity, Sentence
+from loopwright.workflows.rag.schemas import Answer, Citation, Complexity, Sentence
 
 QUOTES = 3
 """At most so many passages are quoted."""
@@ -46,7 +47,7 @@ _DATE = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?:[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?
 # What came over HTTP lies in a folder that is called by the hash of its name.
 _HASH = re.compile(r"/[0-9a-f]{16}(?=/[^/]+$)")
 # "Deadline: 31 March", "The zoo closes at 5 pm.": a heading that says something of what it names.
-_TELLS = re.compile(r"[.!。]$|:\s+\S")
+_TELLS = re.compile(rf"[.!。]{NOTES}$|:\s+\S")
 # Fitted on which run of a passage holds the answer: how much a run says counts beside what it shares of what is asked.
 _MORE = 0.24
 _CODE = 200
@@ -147,7 +148,7 @@ def extract_answer(
     if confidence >= ANSWERED and (apart or (1 < len(rows) == len(alike) and not _asks_all(words, groups[0], rows))):
         confidence *= ANSWERED
     abstained = not quotes or confidence < FITS
-    listed = CitationList()
+    listed: list[Citation] = []
     sure = confidence >= ANSWERED
     # What only comes nearest is short, or a table would be shown whole.
     groups = [group[:QUOTES] if not sure and is_row(group[0].evidence) else group for group in groups]
@@ -159,7 +160,7 @@ def extract_answer(
     text = "\n\n".join(map(marked, told))
     # So is what stands around: it is no part of the text.
     for quote in (quote for group in groups for quote in group):
-        listed.add(quote.evidence, *quote.span)
+        number_of(listed, quote.evidence, *quote.span)
     if abstained:
         nearest = f" The nearest passages:\n\n{text}" if text else ""
         text = f"The documents do not answer this question.{nearest}"
@@ -169,7 +170,7 @@ def extract_answer(
         text=text,
         short=_short(words, [quote for group in groups for quote in group], said_of) if sure and len(alike) < 2 else "",
         sentences=() if abstained else tuple(each for part in said for each in part),
-        citations=tuple(listed.citations),
+        citations=tuple(listed),
         abstained=abstained,
         confidence=round(confidence, 4),
     )
@@ -298,7 +299,7 @@ def _file(evidence: Evidence) -> str:
 
 
 def _sentences(
-    words: Mapping[str, Asked], group: Sequence[_Quote], listed: CitationList, lead: int, sure: bool
+    words: Mapping[str, Asked], group: Sequence[_Quote], listed: list[Citation], lead: int, sure: bool
 ) -> list[Sentence]:
     """What is quoted of one file, each with its citation, best first; what is not sure in the order in which it stands.
 
@@ -325,7 +326,7 @@ def _sentences(
         told.append((quote, text))
     if not sure or is_row(first.evidence):
         told.sort(key=lambda each: (each[0].evidence.document_id, each[0].evidence.start))
-    cited = tuple(listed.add(quote.evidence, *quote.span) for quote, _ in told)
+    cited = tuple(number_of(listed, quote.evidence, *quote.span) for quote, _ in told)
     if is_row(first.evidence):
         return [Sentence(text="\n\n".join(text for _, text in told), citations=cited)]
     return [Sentence(text=text, citations=(number,)) for number, (_, text) in zip(cited, told, strict=True)]
@@ -452,6 +453,7 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote, said_of: set[str]) -> s
     words = {term: asked for term, asked in words.items() if term not in STOP_WORDS} or words
     texts = [quote.evidence.text[unit.start : unit.end] for unit in quote.units]
     own = [{*terms_of(text), *kinds_in(text, words)} for text in texts]
+    shares = [share_of(words, held_of(words, found)) for found in own]
     levels = [_level(text) if unit.leads else 9 for unit, text in zip(quote.units, texts, strict=True)]
     above = quote.above.union(*(found for found, level in zip(own, levels, strict=True) if level < 7))
     said, total = _closeness(words, above), sum(asked.weight for asked in words.values())
@@ -465,18 +467,20 @@ def _decisive(words: Mapping[str, Asked], quote: _Quote, said_of: set[str]) -> s
         more = sum(asked.weight * max(0.0, sure[term] - said[term]) for term, asked in words.items())
         tells = bool(_TELLS.search(texts[place]))
         # "Les chiens sont admis." says yes by what the question says.
-        affirms = tells and not kinds and share_of(words, held_of(words, own[place])) >= _AFFIRMS
-        new = affirms or not quote.found[place] <= words.keys() | quote.above
+        affirms = tells and not kinds and shares[place] >= _AFFIRMS
+        # Stop words add nothing to a line of the question's words, as "Invoice no. 7", but to a sentence, or if alone.
+        idle = _SAY_LITTLE if shares[place] and not tells else frozenset()
+        new = affirms or not quote.found[place] - idle <= words.keys() | quote.above
         fits = asked_for <= held and (headed or bool(own_words[place]) or not any(own_words))
         return levels[place] > 8, fits, new, more / total + share_of(words, held | held_of(words, quote.above)), tells
 
     weights = [*map(weight, range(len(texts)))]
     *kind, most, _ = max(weights)
     # What has no mark and more of the question, and says more than it, may be a statement as well as a heading.
-    least = share_of(words, held_of(words, own[weights.index(max(weights))]))
-    for level, text, found in zip(levels, texts, own, strict=True):
+    least = shares[weights.index(max(weights))]
+    for level, text, found, share in zip(levels, texts, own, shares, strict=True):
         told = found - STOP_WORDS - words.keys() - quote.above
-        if level == 7 and told and not text[0].isdigit() and share_of(words, held_of(words, found)) > least:
+        if level == 7 and told and not text[0].isdigit() and share > least:
             return ""
     whole = headed and asked_for and len(quote.text) <= _DECIDES  # what qualifies the kind of thing has none itself
     near = [n for n, each in enumerate(weights) if whole or ([*each[:3]] == kind and each[3] >= most - _NEAR)]

@@ -8,6 +8,11 @@ from loopwright.retrieval.text import STOP_WORDS, fold
 STOPS = "。！？।॥۔؟"
 """What ends a sentence of Chinese, Japanese, Hindi, Arabic and Urdu, with a space after it or without."""
 
+NO_PART = r"(?:(?<=[^\W\d_]{3})|(?<=\d)|(?<=[^\W_][.,:])|(?<=[;!?)\]\"”“’»])|(?<=[;!?)\]\"”“’»][.,:]))"
+"""Pattern for where a raised digit is a power or a note: behind a number, a word, a stop, but no unit, as "km"."""
+CENTS = re.compile(r"(?<=\d[.,:])(?<!\d{4}.)\^(?=\d\d(?!\d))")
+"""Pattern for the mark of what is a part of the number before it for all that: "2.^99"."""
+
 _THAI = re.compile("[\u0e00-\u0e7f]")
 _THAI_LENGTH = 60
 # A line at least so long was broken because it was full, even where a capital follows.
@@ -16,7 +21,12 @@ FULL_LINE, _SURELY_FULL = 50, 80
 _AROUND = 200
 ITEM = re.compile(r"(?:[-*•]|\d+[.)]|[\w.-]+:) ")  # or a field, as "room: C2"
 _NUMBERED = re.compile(r"(?:^|\n)[ \t]*(?:#{1,6} )?\d{1,3}$")
-_BREAK = re.compile(rf"(?<![.!?…])[.!?…]++[\"”’')\]»]*+(?=\s|$)|[!?{STOPS}]++(?!\[)[」』”’）)]*|[{STOPS}]|\n\s*\n|\n")
+_BRACKETS = r"\[(?:\^[\w-]{1,20}|[1-9][\d, –-]{0,9}|[a-z](?:[a-z]{0,12} [a-z ]{1,20})?)\]"  # none of code, as "[0]"
+NOTES = rf"(?:\^\d{{1,3}}(?:(?:, ?|[–-])\d{{1,3}})*\)?|[¹²³⁰-⁹]+|(?:{_BRACKETS})+|<sup>[^<>\n]{{1,20}}</sup>)?"
+"""Pattern for the marks of notes that may stand behind the stop of a sentence: "due.^3", "in 2019.[4][5]", "[^6]"."""
+_BREAK = re.compile(
+    rf"(?<![.!?…])[.!?…]++[\"”’')\]»]*+{NOTES}(?=\s|$)|[!?{STOPS}]++(?!\[)[」』”’）)]*|[{STOPS}]|\n\s*\n|\n"
+)
 # "am 3. Mai 2024".
 _DAY = re.compile(r"(?<!\d)\d\d?$")
 _MONTH = re.compile(r"(?:J[aä]n|Feb|März|Apr|Mai|Ju[nl]i|Aug|Sept|Okt|Nov|Dez)(?:uar|ner|ruar|il|ust|ember|ober)?\b")

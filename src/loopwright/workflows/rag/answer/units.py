@@ -8,7 +8,7 @@ from html import unescape
 from itertools import groupby
 from typing import Literal
 
-from loopwright.workflows.rag.answer.sentences import FULL_LINE, ITEM, STOPS, sentence_spans
+from loopwright.workflows.rag.answer.sentences import CENTS, FULL_LINE, ITEM, NO_PART, STOPS, sentence_spans
 
 Kind = Literal["text", "code", "row"]
 """How a unit is shown: as text, within a fence, as the row of a table."""
@@ -20,7 +20,7 @@ _BARRED = re.compile(r"\s*\|(.*)\|\s*")
 # What statements have and headings have not: a number within, a verb; not "What it is", "2.1 Use", "Section 3 Rent".
 _STATES = re.compile(
     r"(?i)(?!(?:\d[\d.)]*\s+)?(?:wh|how|if|wie|was|wer|wann|wo|comment|qu))(?:(?:(?:\w+|§)\s)?\d[\d.)]*\s+(?-i:[A-ZÄÖÜ]))?+.*?"
-    r"(?:\S\D*\d|\b(?:is|are|was|were|has|have|can|will|must|never|costs?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"(?:\S\D*[\d¹²³⁰-⁹]|\b(?:is|are|was|were|has|have|can|will|must|never|costs?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|ist|sind|war|hat|kostet|est|sont|es)\b)"
 )
 _RULER = re.compile(r"[|\s:+=-]*-{3,}[|\s:+=-]*")
@@ -34,7 +34,7 @@ _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*[./#][^()\s]*\)")
 # Of tags only what is hardly a placeholder, as "<port>" is, or "<p>" without its end within a line; none in code.
 _TAGS = re.compile(
-    r"(?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))|(?P<power>(?<=\d)<sup>(?=\d))"
+    rf"(?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))|(?P<power>{NO_PART}<sup>(?=\d))"
     r"|(?P<cell> ?(?:</?(?:br|t[dh])\b[^<>]*> *)+)|<[a-z]\w*\s+[\w-]+=[^<>]*>|</[a-z]\w*>|<hr\s*/?>|<!--.*?-->"
     r"|(?:(?P<line>^ *)|(?<!\w)|(?!<(?:[bip]|code)>))<(?P<tag>[bip]|center|code|d[dlt]|details|div|em|figure|h[1-6]|kbd"
     r"|li|[ou]l|pre|small|span|strong|su[bp]|summary|tr|t(?:able|body|foot|head))>"
@@ -102,7 +102,7 @@ def shown(text: str, units: Sequence[Unit]) -> str:
 def plain_text(text: str) -> str:
     """A text without the marks and tags of markup, but for those of code."""
     untagged = _TAGS.sub(lambda tag: tag["code"] or "^" * bool(tag["power"]) or " " * bool(tag["cell"]), text)
-    marked = _MARKUP.sub("", untagged)
+    marked = _MARKUP.sub("", CENTS.sub("", untagged))
     return unescape(_EMPHASIS.sub(lambda match: match[1] or match[2], _LINK.sub(r"\1", marked))).strip()
 
 

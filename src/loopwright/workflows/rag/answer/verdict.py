@@ -2,10 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from loopwright.retrieval.lexicon import Lexicon
-from loopwright.retrieval.protocols import Reranker
 from loopwright.retrieval.records import Evidence
+from loopwright.retrieval.vectors import embedded_text
 from loopwright.workflows.rag.answer.reader import ANSWERED, held_of, share_of
 from loopwright.workflows.rag.question.forms import asked_words, corrected, lexicon_of
 from loopwright.workflows.rag.question.words import terms_of
@@ -14,6 +18,14 @@ from loopwright.workflows.rag.schemas import Answer, AnswerGrade, Grade
 _RELEVANT = 0.2
 _IRRELEVANT = 0.05
 _RELEVANT_LOGIT = -10.0
+
+
+class Reranker(Protocol):
+    """Reads a query and a text together and says how well the one answers the other."""
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A logit for each text, float32 [texts], higher is better."""
+        ...
 
 
 def grade_passage(
@@ -39,7 +51,7 @@ def grade_passage(
 
 def relevance(reranker: Reranker, question: str, found: Sequence[Evidence], lexicon: Lexicon) -> list[float]:
     """What a reranker gives each passage, for the question as it stands or as the documents spell it: the higher."""
-    texts = ["\n".join(filter(None, (each.title, each.heading, each.text))) for each in found]
+    texts = [embedded_text(each) for each in found]
     asked = dict.fromkeys([question, corrected(question, lexicon)])
     logits = [[float(logit) for logit in reranker.score(form, texts)] for form in asked]
     return [max(each) for each in zip(*logits, strict=True)]

@@ -10,14 +10,14 @@ from pydantic import BaseModel, Field
 from loopwright.engine import normalised
 from loopwright.workflows.rag.constants import LogMessages
 from loopwright.workflows.rag.nodes.searching import listed
-from loopwright.workflows.rag.question.rewriting import Step, widened
+from loopwright.workflows.rag.question.rewriting import widened
 from loopwright.workflows.rag.question.routing import direct_answer as answer_directly
 from loopwright.workflows.rag.question.routing import route_of, web_query
 from loopwright.workflows.rag.question.standalone import standalone_question
 from loopwright.workflows.rag.question.words import complexity_of
 from loopwright.workflows.rag.schemas import Answer, Complexity, Route, Sentence
 from loopwright.workflows.rag.services import Services
-from loopwright.workflows.rag.state import GraphState, asked_of, gathered, retries, why_transformed
+from loopwright.workflows.rag.state import GraphState, asked_of, gathered, retry_limit, why_transformed
 
 logger = logging.getLogger("loopwright.rag")
 
@@ -97,7 +97,7 @@ async def query_transformation(state: GraphState, services: Services | None = No
         moves from ``documents`` to ``earlier_documents``.
     """
     services = services or Services()
-    spent, limit = retries(state)
+    spent, limit = state.get("retry_count", 0), retry_limit(state)
     logger.warning(LogMessages.RETRY_COUNT_INFO.format(spent + 1, limit))
     question = asked_of(state)
     tried = state.get("queries") or [question]
@@ -125,7 +125,7 @@ async def query_transformation(state: GraphState, services: Services | None = No
     }
 
 
-def _widened(state: GraphState, question: str, tried: Sequence[str], services: Services) -> Step | None:
+def _widened(state: GraphState, question: str, tried: Sequence[str], services: Services) -> tuple[str, str] | None:
     # Outside of a run there is no store to ask for its words.
     lexicon = services.retriever.lexicon if state.get("queries") else None
     return widened(question, tried, lexicon=lexicon, nearest=state.get("retrieved") or [])

@@ -78,8 +78,6 @@ async def _graded(state: GraphState, services: Services, node: str) -> dict[str,
 
 
 def _grades_without_model(question: str, hop: str | None, found: Sequence[Evidence], services: Services) -> list[Grade]:
-    if not found:
-        return []
     lexicon = services.retriever.lexicon if any(each.origin == "graph" for each in found) else lexicon_of(found)
     shared = [grade_passage(question, evidence, query=hop, lexicon=lexicon) for evidence in found]
     if services.reranker is None:

@@ -77,10 +77,10 @@ def names(text: str) -> list[str]:
     """What a text names, without names inside other names: quoted titles, runs of capitalised words; each once."""
     found: list[str] = []
     end = 0
-    for mention in find_mentions(text):
-        if mention.start >= end:
-            found.append(text[mention.start : mention.end])
-            end = mention.end
+    for start, last in find_mentions(text):
+        if start >= end:
+            found.append(text[start:last])
+            end = last
     return unique(found)
 
 

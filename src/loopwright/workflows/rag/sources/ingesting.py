@@ -11,10 +11,9 @@ from pathlib import Path
 
 from loopwright.errors import DocumentError
 from loopwright.retrieval.names import entity_key, find_mentions
-from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.records import Contribution, Filter
 from loopwright.retrieval.stores.store import KnowledgeStore
-from loopwright.retrieval.vectors import fill_vectors
+from loopwright.retrieval.vectors import Embedder, fill_vectors
 from loopwright.workflows.files.source import document_id, file_and_key, possible_paths
 from loopwright.workflows.rag.sources.reading import (
     ReadDocument,
@@ -123,7 +122,8 @@ def contribution_of(document: ReadDocument, tags: Sequence[str], size: int) -> C
         passages=passages,
         entities={
             passage.id: tuple(
-                entity_key(each.name) for each in find_mentions(passage.text, title=passage.title, known=known)
+                entity_key(passage.text[start:end])
+                for start, end in find_mentions(passage.text, title=passage.title, known=known)
             )
             for passage in passages
         },

@@ -8,14 +8,12 @@ from functools import cache
 from math import ceil
 
 from loopwright.errors import ConfigError
+from loopwright.retrieval.names import Span
 from loopwright.retrieval.records import Passage
 from loopwright.retrieval.text import IDEOGRAPHS, UNSPACED
 from loopwright.workflows.rag.answer.sentences import sentence_spans
 from loopwright.workflows.rag.answer.units import cells_of, has_cells, header_of
 from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section, shared_headings
-
-Span = tuple[int, int]
-"""Where something begins and ends in a text, in characters."""
 
 # With the punctuation that is set without spaces: it is no word.
 _UNSPACED = re.compile(f"(?:{UNSPACED.pattern}|[\u3000-\u303f\uff00-\uff65])+")
@@ -53,11 +51,6 @@ def _grouped(text: str, spans: Iterable[Span], size: int, least: float = 1) -> I
         length += words
     if group:
         yield group[0][0], group[-1][1]
-
-
-def _pieces(text: str, start: int, end: int, size: int) -> Iterator[Span]:
-    """What lies between two places in pieces of at most ``size`` words, cut between words where there are spaces."""
-    return _grouped(text, (found.span() for found in _token(size).finditer(text, start, end)), size)
 
 
 @cache
@@ -180,4 +173,4 @@ def _units(text: str, section: Section, size: int) -> Iterator[Span]:
             if words_in(text[slice(*line)]) <= size:
                 yield line
             else:
-                yield from _pieces(text, *line, size)
+                yield from _grouped(text, (word.span() for word in _token(size).finditer(text, *line)), size)

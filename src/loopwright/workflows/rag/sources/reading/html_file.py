@@ -12,6 +12,7 @@ from lxml.html import fragment_fromstring
 
 from loopwright.config import shipped
 from loopwright.workflows.files import text_of
+from loopwright.workflows.rag.answer.sentences import CENTS, NO_PART
 from loopwright.workflows.rag.sources.reading.formulas import linear
 from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument, Section
 from loopwright.workflows.rag.sources.reading.source import Source
@@ -101,8 +102,9 @@ class Page:
         # An element of the page's own is within a line where words are beside it, a button where it is in a heading.
         is_within = any(beside) if not tag.name.isalnum() else tag.name == "button" and tag.find_parent(_HEADINGS)
         if tag.name in _HTML["inline"] or is_within:
-            if tag.name == "sup" and tag.get_text()[:1].isdigit() and "".join(self._block[-1:])[-1:].isdigit():
-                self._block.append("^")  # a power, or the mark of a note, is no digit of the number before it
+            before = "".join(self._block[-4:])[-4:]
+            if tag.name == "sup" and tag.get_text()[:1].isdigit() and re.search(rf"{NO_PART}\Z", before):
+                self._block.append("^")
             return inside
         self._end_block("")
         if tag.name == "table":
@@ -142,7 +144,7 @@ class Page:
         return True
 
     def _end_block(self, tag: str) -> None:
-        text = _DOUBLE_SPACES.sub(lambda space: space[1] or space[2], "".join(self._block))
+        text = _DOUBLE_SPACES.sub(lambda space: space[1] or space[2], CENTS.sub("", "".join(self._block)))
         self._block.clear()
         if tag in _HEADINGS:
             self._layout.heading(int(tag[1]), text, self._number)

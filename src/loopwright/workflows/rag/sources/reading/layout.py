@@ -1,12 +1,12 @@
 """What reading a file gives, a text with its structure, and how it is built of headings, paragraphs and pages."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile, zip_longest
 
 from loopwright.retrieval.records import Document
-from loopwright.workflows.rag.answer.sentences import sentence_spans
+from loopwright.workflows.rag.answer.sentences import NOTES, sentence_spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,31 +35,19 @@ class ReadDocument(Document):
     """What is an entity wherever the text has it, whether or not it looks like a name: the two sides of a triple."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """Where a section begins."""
+def sections(text: str, begun: Sequence[Section]) -> tuple[Section, ...]:
+    """The sections of a text, of which each was begun where its heading begins, and ended where that ends.
 
-    start: int
-    """Where its heading begins in the text, or its body if it has no heading."""
-    body: int
-    """Where its body begins."""
-    headings: tuple[str, ...] = ()
-    """The headings above the body, from the outermost."""
-    page: int | None = None
-    """The page, from 1."""
-
-
-def sections(text: str, marks: list[Mark]) -> tuple[Section, ...]:
-    """The sections of a text; a heading without a body of its own opens the next section."""
+    A heading without a body of its own opens the next section.
+    """
     found: list[Section] = []
     opened: int | None = None
-    for index, mark in enumerate(marks):
-        last = index + 1 == len(marks)
-        end = len(text) if last else marks[index + 1].start
-        start = mark.start if opened is None else opened
+    for section, following in zip_longest(begun, begun[1:]):
+        start = section.start if opened is None else opened
+        end = following.start if following else len(text)
         opened = None
-        if text[mark.body : end].strip() or (last and text[start:end].strip()):
-            found.append(Section(headings=mark.headings, page=mark.page, start=start, end=end))
+        if text[section.end : end].strip() or (not following and text[start:end].strip()):
+            found.append(replace(section, start=start, end=end))
         elif text[start:end].strip():
             opened = start
     return tuple(found)
@@ -70,9 +58,9 @@ def shared_headings(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(level[0] for level in takewhile(lambda level: len({*level}) == 1, zip(*paths, strict=False)))
 
 
-def title_of(marks: Iterable[Mark]) -> str:
+def title_of(begun: Iterable[Section]) -> str:
     """The heading that all others stand under; empty where there is none: one of several is no title."""
-    return next(iter(shared_headings(mark.headings for mark in marks if mark.headings)), "")
+    return next(iter(shared_headings(each.headings for each in begun if each.headings)), "")
 
 
 def below(above: dict[int, str], level: int, title: str) -> dict[int, str]:
@@ -112,22 +100,22 @@ class Layout:
         self._length = 0
         self._kind = ""
         self._above: dict[int, str] = {}
-        self._marks = [Mark(start=0, body=0)]
+        self._begun = [Section(start=0, end=0)]
 
     def heading(self, level: int, title: str, page: int | None = None) -> None:
         """Add a heading; one without words is none."""
         if title.strip():
             start = self.paragraph(title)
             self._above = below(self._above, level, " ".join(title.split()))
-            self._marks.append(Mark(start=start, body=self._length, headings=(*self._above.values(),), page=page))
+            self._begun.append(Section(start=start, end=self._length, headings=(*self._above.values(),), page=page))
 
     def page(self, number: int, text: str) -> None:
         """Add text of a page; one without words is none, and its first words may end the page before."""
         if stripped := text.strip():
-            rest = sentence_spans(stripped[:500])[0][1]  # the rows of a list may have no sentence at all
-            goes_on = self._kind == "open page" and stripped[0].islower() and stripped[rest - 1] in ".!?"
-            start = self.paragraph(stripped, kind=self._kind if goes_on else "") + (rest if goes_on else 0)
-            self._marks.append(Mark(start=start, body=start, headings=(*self._above.values(),), page=number))
+            first = stripped[: sentence_spans(stripped[:500])[0][1]]  # the rows of a list may have no sentence at all
+            goes_on = self._kind == "open page" and first[0].islower() and re.search(rf"[.!?]{NOTES}$", first)
+            start = self.paragraph(stripped, kind=self._kind if goes_on else "") + (len(first) if goes_on else 0)
+            self._begun.append(Section(start=start, end=start, headings=(*self._above.values(),), page=number))
             self._kind = "open page" if stripped[-1].isalpha() or stripped[-1] == "," else ""
 
     def paragraph(self, text: str, *, kind: str = "") -> int:
@@ -148,4 +136,4 @@ class Layout:
     def finish(self) -> tuple[str, tuple[Section, ...], str]:
         """The text, with an empty line between most blocks, its sections, and its title, if it has one."""
         text = "".join(self._parts)
-        return text, sections(text, self._marks), title_of(self._marks)
+        return text, sections(text, self._begun), title_of(self._begun)

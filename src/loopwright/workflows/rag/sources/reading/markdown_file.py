@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
 import yaml
@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from loopwright.config import shipped
 from loopwright.workflows.files import text_of
 from loopwright.workflows.files.rst import as_markdown
-from loopwright.workflows.rag.sources.reading.layout import Mark, ReadDocument, below, sections, title_of
+from loopwright.workflows.rag.sources.reading.layout import ReadDocument, Section, below, sections, title_of
 from loopwright.workflows.rag.sources.reading.records import as_text, as_texts
 from loopwright.workflows.rag.sources.reading.source import Source
 
@@ -69,8 +69,8 @@ def _said(said: str, mark: re.Match[str]) -> str:
 
 
 def _document(source: Source, body: str, raw: bytes, title: str = "", **about: Any) -> ReadDocument:
-    marks = _marks(body)
-    return source.document(body, sections(body, marks), title=title or title_of(marks), raw=raw, **about)
+    begun = _begun(body)
+    return source.document(body, sections(body, begun), title=title or title_of(begun), raw=raw, **about)
 
 
 def read_text(source: Source) -> Iterator[ReadDocument]:
@@ -101,16 +101,14 @@ def _front_matter(source: Source, text: str) -> tuple[dict[str, Any], str]:
     return {str(name).casefold(): value for name, value in cast(dict[Any, Any], fields).items()}, text[match.end() :]
 
 
-def _marks(text: str) -> list[Mark]:
-    """Where the sections begin."""
+def _begun(text: str) -> list[Section]:
+    """Where the sections begin, and their headings end."""
     # Only blocks are parsed: inline marks stay as they are, and the headings' own are parsed one by one.
     blocks = MarkdownIt("commonmark").disable(["inline", "text_join"])
     inline = MarkdownIt("commonmark")
-    # Offset of each line; one more for the end.
-    offsets = [0]
-    for line in text.split("\n"):
-        offsets.append(offsets[-1] + len(line) + 1)
-    marks = [Mark(start=0, body=0)]
+    # Where each line begins; one more for the end.
+    offsets = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    begun = [Section(start=0, end=0)]
     above: dict[int, str] = {}
     tokens = blocks.parse(text)
     for token, content in pairwise(tokens):
@@ -121,6 +119,6 @@ def _marks(text: str) -> list[Mark]:
         if not name:
             continue
         above = below(above, int(token.tag[1:]), name)
-        begin, end = token.map
-        marks.append(Mark(start=offsets[begin], body=min(offsets[end], len(text)), headings=(*above.values(),)))
-    return marks
+        start, end = (offsets[line] for line in token.map)
+        begun.append(Section(start=start, end=min(end, len(text)), headings=(*above.values(),)))
+    return begun

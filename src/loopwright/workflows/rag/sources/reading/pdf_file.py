@@ -15,6 +15,7 @@ from typing import Any
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw
 
 from loopwright.retrieval.english import english_words
+from loopwright.workflows.rag.answer.sentences import CENTS, NO_PART
 from loopwright.workflows.rag.sources.reading.layout import Layout, ReadDocument
 from loopwright.workflows.rag.sources.reading.source import Source
 
@@ -155,9 +156,8 @@ def _lines(page: PdfPage) -> Iterator[_Line]:
         elif (box.left, box.right) == (begin, end) and _LEFTWARDS.match(letter):
             word.text = word.text[:-1] + letter + word.text[-1]  # PDFium gives both letters of one sign turned round
         else:
-            # A power, or the mark of a note, is no digit of the number before it.
             raised = size and height < before * 0.9 and box.bottom - low > before * 0.25
-            letter = "^" * bool(raised and _POWER.match(letter) and word.text[-1].isdigit()) + letter
+            letter = "^" * bool(raised and _POWER.match(letter) and re.search(f"{NO_PART}$", word.text[-4:])) + letter
             is_before = box.left > end - size * 0.1 and _LEFTWARDS.match(word.text) and _LEFTWARDS.match(letter)
             word.text = letter + word.text if is_before else word.text + letter
             word.left, word.right = min(word.left, box.left), max(word.right, box.right)
@@ -178,7 +178,7 @@ def _lines(page: PdfPage) -> Iterator[_Line]:
             lengths[word.size] += len(word.text)
         # Letters beyond the first 65,536 come in halves.
         yield (
-            _FRACTION.sub(" ", text).encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+            CENTS.sub("", _FRACTION.sub(" ", text)).encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
             round(2 * max(lengths, key=lengths.__getitem__)),
         )
 

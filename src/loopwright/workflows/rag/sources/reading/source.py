@@ -40,18 +40,15 @@ class Source(files.Source):
 
     def date(self, value: object) -> datetime | None:
         """A date with its time zone (UTC where it gives none); None if it is not ISO 8601, or in no year of UTC."""
+        if not isinstance(value, str | date):
+            return None
         try:
-            if isinstance(value, str):
-                value = datetime.fromisoformat(value.strip())
-            if isinstance(value, date) and not isinstance(value, datetime):
-                value = datetime(value.year, value.month, value.day)
-            if not isinstance(value, datetime):
-                return None
-            value = value if value.tzinfo else value.replace(tzinfo=UTC)
-            value.astimezone(UTC)
+            found = datetime.fromisoformat(str(value).strip())  # of a date the beginning
+            found = found if found.tzinfo else found.replace(tzinfo=UTC)
+            found.astimezone(UTC)
         except (ValueError, OverflowError):
             return None
-        return value
+        return found
 
     def told_date(self, value: object, key: str = "") -> datetime | None:
         """A date that a document gives; one that is none is told, of what may be endless its beginning or its kind."""
