@@ -29,6 +29,7 @@
         ├── ImageError              an image cannot be used
         ├── UnknownRun              a run that is not kept
         ├── UnknownNameError        a distortion, tool or option that nobody knows (also a ValueError)
+        │   └── UnknownWorkflow     a workflow that is not served
         └── PlannerError            no valid plan could be made from the query
 
 Reaching a bound is an outcome, not an exception: it is in the final state as ``stop_reason`` and raises nothing.
@@ -311,6 +312,10 @@ class UnknownNameError(InputError, ValueError):
         self.name = name
         self.known = tuple(known)
         super().__init__(unknown_name_message(kind, name, self.known))
+
+
+class UnknownWorkflow(UnknownNameError):
+    """A workflow that is not served."""
 
 
 class PlannerError(InputError):

@@ -29,13 +29,15 @@ def show(
     if out is not None and format == "text":
         raise InputError("--out goes with a picture or JSON: give --format")
     from loopwright.check.loading import load_graphs
+    from loopwright.cli.serve import is_configured, own_graphs
     from loopwright.diagram import mermaid, png, svg
     from loopwright.diagram.shown import shown_graph
     from loopwright.engine import verify
     from loopwright.engine.proof.read import read_topology
 
     with redirect_stdout(sys.stderr):  # what the imported code prints is no part of the picture
-        graphs = load_graphs(registry.place_of(graph))
+        configured = {each.title: each.given for each in own_graphs(graph, set())} if is_configured(graph) else None
+        graphs = configured or load_graphs(registry.place_of(graph))
     if len(graphs) > 1 and (out is not None or format == "json"):
         raise InputError(f"{graph} holds {len(graphs)} graphs, and one goes into a file; name it: {', '.join(graphs)}")
     for name, found in graphs.items():

@@ -175,8 +175,8 @@ def _run(
     **kept: Any,
 ) -> int:
     """Run it; give the exit code."""
-    from loopwright.check.factories import runner
     from loopwright.workflows.api import upload_fields
+    from loopwright.workflows.runtime import to_its_end
 
     named = [given[name] for name in upload_fields(taken) if name in given]
     # Path raises for what is too long a name, and a folder is no file.
@@ -184,8 +184,7 @@ def _run(
     # What the workflow's own code prints is no part of the answer.
     with redirect_stdout(sys.stderr), closing(opening(config, settings_of(overrides))) as opened:
         run = opened.run(given, uploads, kept["run_id"] or uuid.uuid4().hex)
-        with runner() as running:
-            result, outcome = running.run(_followed(opened, run, as_json, **kept))
+        result, outcome = to_its_end(_followed(opened, run, as_json, **kept))
     _print(opened, run, result, outcome, as_json)
     return int(outcome.error is not None or outcome.status == "failed")
 

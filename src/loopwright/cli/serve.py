@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -110,15 +112,16 @@ def serve(
     from loopwright.server.listening import require_token, reserve
 
     require_token(host, token)
+    from loopwright.workflows.sections import WorkflowConfig
+
+    allowances = WorkflowConfig.load(config).allowances
     with ExitStack() as exits:
         address = exits.enter_context(reserve(host, port))  # before anything is loaded, which takes a while
         workflows = opened(exits, targets, config, store)
         loading("the server and its run history")
         from loopwright.server import ServerSettings, Serving
         from loopwright.server import serve as serve_until_told
-        from loopwright.server.retention import Retention
         from loopwright.tracing import exporting
-        from loopwright.workflows.sections import WorkflowConfig
 
         def started(url: str) -> None:
             print(f"listening on {url}; stop with Ctrl-C", file=sys.stderr)
@@ -126,9 +129,9 @@ def serve(
                 typer.launch(url)
 
         serving = Serving(
-            workflows=workflows, runs=runs, retention=Retention(keep, keep_days), max_running=max_running, works=work,
+            workflows=workflows, runs=runs, keep=keep, keep_days=keep_days, max_running=max_running, works=work,
             settings=ServerSettings(data=data, reads_per_minute=reads_per_minute, starts_per_minute=starts_per_minute),
-            lease=lease, allowances=WorkflowConfig.load(config).allowances,
+            lease=lease, allowances=allowances,
         )  # fmt: skip
         exits.enter_context(exporting())
         serve_until_told(serving, host, port, token, cors or (), reserved=address, started=started)
@@ -302,7 +305,9 @@ def _configured(target: str, taken: set[str]) -> Iterator[UserGraph]:
 
 
 def _variables(file: Path) -> dict[str, str]:
-    """What a file of variables says, ``NAME=VALUE`` a line; a value of several lines is not read."""
-    value = r"""(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"'#].*?)?)"""
+    """What a file of variables says, ``NAME=VALUE`` each, quoted ones over several lines too; as python-dotenv does."""
+    value = r"""(?:"((?:\\"|[^"])*)"|'((?:\\'|[^'])*)'|([^\s"'#].*?)?)"""
     line = rf"^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*{value}[ \t]*(?:(?<=[ \t])#.*)?$"
-    return {name: "".join(said) for name, *said in re.findall(line, file.read_text(encoding="utf-8"), re.MULTILINE)}
+    found = re.findall(line, file.read_text(encoding="utf-8-sig"), re.MULTILINE)
+    marked = partial(re.sub, r"""\\[\\'"abfnrtv]""", lambda mark: codecs.decode(mark[0], "unicode-escape"))
+    return {name: marked(double) or re.sub(r"\\([\\'])", r"\1", single) or bare for name, double, single, bare in found}

@@ -41,11 +41,15 @@ def typed() -> Iterator[str]:
 
 
 @contextmanager
-def shown_count(what: str, wanted: bool) -> Generator[Callable[[int, int], None]]:
-    """Draw how many of something, in the plural, are done; nothing unless it is wanted."""
+def shown_count(what: str, wanted: bool) -> Generator[Callable[..., None]]:
+    """Draw how many of something, in the plural, are done, in other words where given; nothing unless it is wanted."""
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True, quiet=not wanted), disable=not wanted) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def draw(done: int, total: int, told: str = what) -> None:
+            bar.update(task, completed=done, total=total, description=told)
+
+        yield draw

@@ -22,16 +22,14 @@ from langchain_core.messages import (
 )
 from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.runnables import Runnable, RunnableParallel, RunnablePassthrough, RunnableSequence
-from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from loopwright.engine.events.schema import holding
 from loopwright.errors import ConfigError, ModelError, StructuredReplyError
 from loopwright.models.factory import ENDS, STRUCTURED_KEY, StreamBrokeOff
 from loopwright.models.fallback import chain_of
 from loopwright.models.spec import StructuredMethod
-from loopwright.models.usage import UsageRecorder, model_name, recorders, usage_of_the_run
+from loopwright.models.usage import UsageRecorder, counted, model_name
 from loopwright.models.validation import problem_lines
 from loopwright.models.vision import has_images, sees, without_images
 
@@ -162,7 +160,7 @@ class Conversation(Generic[T]):
 
     def __init__(self, model: BaseChatModel, messages: Messages, schema: type[T], options: Options) -> None:
         self.schema, self.options = schema, options
-        self.node, self.usages = options.get("node"), recorders(options.get("usage"))
+        self.node = options.get("node")
         self.repairs = options.get("repairs", 2)
         if self.repairs < 0:
             raise ConfigError(f"repairs is {self.repairs}; it should be 0 or more")
@@ -205,7 +203,7 @@ class Conversation(Generic[T]):
     @contextmanager
     def turn(self) -> Generator[None]:
         """Ask once; after what a fallback can do better the question goes to it, afresh and with repairs of its own."""
-        with self.chain.asking(self.position, self.node):
+        with self.chain.asking(self.position, self.node), counted(self.node, self.options.get("usage")):
             yield
             return
         self.position += 1
@@ -214,8 +212,6 @@ class Conversation(Generic[T]):
     def read(self, reply: Any) -> Answer[T] | None:
         """Validate a reply; None means that `prompt` is to be sent next."""
         message = cast("BaseMessage", reply["raw"] if isinstance(reply, dict) else reply)
-        for usage in self.usages:
-            usage.record(message, model=self.model, node=self.node)
         text = reply_text(message)
         try:
             return Answer(self.schema.model_validate_json(find_json_object(text)), self.notes)
@@ -236,19 +232,6 @@ class Conversation(Generic[T]):
             HumanMessage("Your reply cannot be used:\n" + "\n".join(f"- {p}" for p in problems) + f"\n{self.reminder}"),
         ]
         return None
-
-
-@contextmanager
-def counting_failure(usages: Sequence[UsageRecorder], model: str, node: str | None) -> Generator[None]:
-    """Count a call that raises, also one that is cancelled, and let the exception pass."""
-    try:
-        # What is counted here, since LangChain tells nothing of a cancelled call, is not counted by its callbacks too.
-        with holding(usage_of_the_run, None):
-            yield
-    except BaseException as error:
-        for usage in () if isinstance(error, GraphBubbleUp) else usages:  # a spent budget: the call was not sent
-            usage.record_failure(model=model, node=node, error=error)
-        raise
 
 
 def ask(model: BaseChatModel, messages: Messages, schema: type[T], **options: Unpack[Options]) -> T:
@@ -282,8 +265,7 @@ def consult(model: BaseChatModel, messages: Messages, schema: type[T], **options
     talk = Conversation(model, messages, schema, options)
     while True:
         with talk.turn():
-            with counting_failure(talk.usages, talk.model, talk.node):
-                reply = talk.runnable.invoke(talk.prompt)
+            reply = talk.runnable.invoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer
 
@@ -293,8 +275,7 @@ async def aask(model: BaseChatModel, messages: Messages, schema: type[T], **opti
     talk = Conversation(model, messages, schema, options)
     while True:
         with talk.turn():
-            with counting_failure(talk.usages, talk.model, talk.node):
-                reply = await talk.runnable.ainvoke(talk.prompt)
+            reply = await talk.runnable.ainvoke(talk.prompt)
             if (answer := talk.read(reply)) is not None:
                 return answer.reply
 
@@ -313,25 +294,22 @@ async def awritten(
     What it thought before, up to ``</think>``, is no part of it. One that was cut off ends with an ellipsis, and a
     warning says why. Each call is counted under the name of the model that was called.
     """
-    chain, position, usages = chain_of(model), 0, recorders(usage)
+    chain, position = chain_of(model), 0
     while True:
         link, whole, begun, told = chain.links[position].model, AIMessageChunk(content=""), False, ""
         name = model_name(link)
-        with chain.asking(position, node) as said:
-            with counting_failure(usages, name, node):
-                try:
-                    async for piece in link.astream(prompt, **options):
-                        # One that does not stream gives no chunk.
-                        whole, begun = whole + piece if begun else piece, True
-                        said.append(bool(whole.text))
-                        if tell and (text := _without_thoughts(whole.text)).startswith(told):
-                            tell(text.removeprefix(told))
-                            told = text
-                except StreamBrokeOff:  # which is told of below
-                    if not whole.text:
-                        raise
-            for each in usages:
-                each.record(whole, model=name, node=node)
+        with chain.asking(position, node) as said, counted(node, usage):
+            try:
+                async for piece in link.astream(prompt, **options):
+                    # One that does not stream gives no chunk.
+                    whole, begun = whole + piece if begun else piece, True
+                    said.append(bool(whole.text))
+                    if tell and (text := _without_thoughts(whole.text)).startswith(told):
+                        tell(text.removeprefix(told))
+                        told = text
+            except StreamBrokeOff:  # which is told of below
+                if not whole.text:
+                    raise
             text = _without_thoughts(whole.text)
             if text and "max_tokens" not in options and (why := cut_off(whole, link)):  # who gives a limit means it
                 logger.warning("node %r, model %r: %s", node, name, why)

@@ -22,8 +22,8 @@ DEFAULT = "default"
 model_changes: ContextVar[Mapping[str, Assignable] | None] = ContextVar("loopwright.model_changes", default=None)
 """In a run that has other models: node (or ``default``) -> the one that takes the place of the configured one."""
 
-_MOST_CHANGED = 32
-"""How many models that only runs with changes asked for are kept; beyond, the oldest is made anew when needed."""
+_MOST_MADE = 64
+"""How many models are kept, those that only runs with changes asked for too; an older one is made anew when needed."""
 
 
 class ModelRegistry:
@@ -58,8 +58,7 @@ class ModelRegistry:
         self._nodes = None if nodes is None else frozenset(nodes)
         self._lock = threading.RLock()
         self._assigned: dict[str, ModelSpec | BaseChatModel | None] = {}
-        self._made: dict[str, BaseChatModel] = {}
-        self._made_for_changes: list[tuple[ModelSpec, BaseChatModel]] = []
+        self._made: list[tuple[ModelSpec, BaseChatModel]] = []
         """A list, because a spec with options cannot be hashed."""
         for node, value in (assignments or {}).items():
             self.assign(node, value)
@@ -76,7 +75,7 @@ class ModelRegistry:
         value = model if model is None or isinstance(model, BaseChatModel) else parse_spec(model, f"node {node!r}")
         with self._lock:
             self._assigned[node] = value
-            self._made.pop(node, None)
+            self._made = [made for made in self._made if made[0] != value]
 
     def chat(self, node: str) -> BaseChatModel | None:
         """The chat model of a node, made on first use and kept; None if the node shall run without one.
@@ -87,14 +86,15 @@ class ModelRegistry:
         """
         self._require_known(node)
         with self._lock:
-            entry, assigned, changed = self._found(node)
+            assigned = self._found(node)
             if not isinstance(assigned, ModelSpec):
                 return assigned
-            if changed:
-                return self._changed_model(assigned, node)
-            if entry not in self._made:
-                self._made[entry] = _make(assigned, node)
-            return self._made[entry]
+            for spec, model in self._made:
+                if spec == assigned:
+                    return model
+            model = _make(assigned, node)
+            self._made = [*self._made[1 - _MOST_MADE :], (assigned, model)]
+            return model
 
     def models_of(self, node: str) -> tuple[str, ...]:
         """The names of the models that a node asks, in order: its own and then its fallbacks; none of them is made.
@@ -104,7 +104,7 @@ class ModelRegistry:
         """
         self._require_known(node)
         with self._lock:
-            return _names(self._found(node)[1])
+            return _names(self._found(node))
 
     def describe(self) -> dict[str, str | None]:
         """Say which model each entry has, by name alone; within a run with changes, as it has them.
@@ -119,15 +119,15 @@ class ModelRegistry:
     def __repr__(self) -> str:
         return f"ModelRegistry({self.describe()!r})"
 
-    def _found(self, node: str) -> tuple[str, ModelSpec | BaseChatModel | None, bool]:
-        """The entry that serves a node, its model, and whether it is one of the run's changes."""
+    def _found(self, node: str) -> ModelSpec | BaseChatModel | None:
+        """The model of the entry that serves a node, the run's changes first."""
         changes = model_changes.get() or {}
         for entry in (node, DEFAULT):
             if entry in changes:
-                return entry, self._meant(entry, changes[entry]), True
+                return self._meant(entry, changes[entry])
             if entry in self._assigned:
-                return entry, self._assigned[entry], False
-        return DEFAULT, None, False
+                return self._assigned[entry]
+        return None
 
     def _meant(self, entry: str, model: Assignable) -> ModelSpec | BaseChatModel | None:
         if model is None or isinstance(model, BaseChatModel):
@@ -138,14 +138,6 @@ class ModelRegistry:
                     if model in _names(spec)[:1]:
                         return spec
         return parse_spec(model, f"node {entry!r}")
-
-    def _changed_model(self, spec: ModelSpec, node: str) -> BaseChatModel:
-        for made_of, made in self._made_for_changes:
-            if made_of == spec:
-                return made
-        model = _make(spec, node)
-        self._made_for_changes = [*self._made_for_changes[1 - _MOST_CHANGED :], (spec, model)]
-        return model
 
     def _require_known(self, node: str) -> None:
         if self._nodes is not None and node != DEFAULT and node not in self._nodes:

@@ -17,8 +17,7 @@ from loopwright.config import Allowance
 from loopwright.database import storable
 from loopwright.engine.budget.budget import Overspent, PriceTable, Usage
 from loopwright.runs.live import patiently
-from loopwright.runs.schemas import RunRecord
-from loopwright.runs.store.entries import Charge
+from loopwright.runs.schemas import Charge, RunRecord
 from loopwright.runs.store.history import RunStore
 
 _USD = 10**12

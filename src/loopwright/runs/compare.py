@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from loopwright.config import Frozen
 from loopwright.engine.events.schema import RunEvent, StateSaved
+from loopwright.runs.checkpoints import saved_states
 from loopwright.runs.schemas import LoopPasses, RunRecord, RunSummary
-from loopwright.runs.states import saved_states
 from loopwright.runs.tally import Tally
 from loopwright.workflows.api import Citation
 

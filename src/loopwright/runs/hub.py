@@ -11,15 +11,11 @@ import re
 import uuid
 from collections.abc import Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
-from loopwright.config import Allowance
-from loopwright.engine.budget.budget import PriceTable
 from loopwright.errors import (
     AttemptLost,
     BackendError,
@@ -37,8 +33,7 @@ from loopwright.runs.jobs.local import LocalJobs
 from loopwright.runs.jobs.protocol import Job, Jobs, Served
 from loopwright.runs.launching import Launcher
 from loopwright.runs.live import PATIENCE, LiveRun, Writer
-from loopwright.runs.schemas import ENDED, RESUMABLE, RunLimits, RunRecord
-from loopwright.runs.store.history import RunStore
+from loopwright.runs.schemas import ENDED, RESUMABLE, RunRecord
 from loopwright.workflows.api import RunChanges, Workflow
 from loopwright.workflows.runtime import cancel
 
@@ -66,61 +61,37 @@ QUESTION = re.compile(r"[0-9a-f]{32}")
 """What the id of a question looks like."""
 
 
+@dataclass(eq=False)
 class RunHub(Launcher):
-    """Starts, resumes, forks, cancels and follows runs. Belongs to one event loop.
+    """Starts, resumes, forks, cancels and follows runs. Belongs to one event loop; nothing is read before `open`.
 
-    Attributes:
-        workflows: The workflows by name.
-        store: Where runs are kept.
-        limits: How much they may hold.
+    Raises:
+        ConfigError: If an allowance is in dollars, and prices are missing.
     """
 
-    def __init__(
-        self,
-        store: RunStore,
-        workflows: Iterable[Workflow],
-        saver: BaseCheckpointSaver[str],
-        limits: RunLimits | None = None,
-        prices: PriceTable | None = None,
-        uploads: Mapping[str, Path] | None = None,
-        jobs: Jobs | None = None,
-        works: bool = True,
-        allowances: Sequence[Allowance] = (),
-    ) -> None:
-        """Prepare; nothing is read before `open`.
+    jobs: Jobs | None = None
+    """Decides who works on which run; None for this process alone."""
+    works: bool = True
+    """Whether this process works on runs, where others do too."""
+    shared: bool = field(init=False)
+    """Whether other servers and workers have the same runs."""
+    reserved: set[str] = field(default_factory=set[str], init=False)
+    """Runs that are about to be begun or resumed."""
+    _jobs: Jobs = field(init=False)
+    _loops: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]], init=False)
+    _carried: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]], init=False)
+    _cancelled: set[str] = field(default_factory=set[str], init=False)
+    """Runs that are made ready and are to end as soon as they begin."""
+    _stopping: bool = field(default=False, init=False)
 
-        Args:
-            store: Where runs are kept.
-            workflows: The workflows.
-            saver: Where their states are kept.
-            limits: How much runs may hold.
-            prices: What models cost; None leaves the cost unknown.
-            uploads: Id of an uploaded file -> where it lies, for runs that go on or are forked.
-            jobs: Decides who works on which run; None for this process alone.
-            works: Whether this process works on runs, where others do too.
-            allowances: What runs may spend together, also with those of other processes on the same store.
-
-        Raises:
-            ConfigError: If an allowance is in dollars, and `prices` are missing.
-        """
-        if prices is None and any(allowance.usd is not None for allowance in allowances):
+    def __post_init__(self, served: Iterable[Workflow]) -> None:
+        super().__post_init__(served)
+        if self.prices is None and any(allowance.usd is not None for allowance in self.allowances):
             raise ConfigError("an allowance in usd needs prices: pip install 'loopwright[prices]'")
-        limits = limits or RunLimits()
-        self._jobs: Jobs = jobs or LocalJobs(limits.running)
+        self._jobs = self.jobs or LocalJobs(self.limits.running)
         self.shared = self._jobs.shared
-        """Whether other servers and workers have the same runs."""
-        self._works = works or not self.shared
-        writer = Writer(store, SHARED_PATIENCE if self.shared else PATIENCE)
-        super().__init__(
-            store, workflows, saver, limits, prices, {} if uploads is None else uploads, writer, allowances
-        )
-        self._loops: list[asyncio.Task[None]] = []
-        self._carried: set[asyncio.Task[object]] = set()
-        self.reserved: set[str] = set()
-        """Runs that are about to be begun or resumed."""
-        self._cancelled: set[str] = set()
-        """Runs that are made ready and are to end as soon as they begin."""
-        self._stopping = False
+        self.works = self.works or not self.shared
+        self.writer = Writer(self.store, SHARED_PATIENCE if self.shared else PATIENCE)
 
     # The server's life
 
@@ -131,7 +102,7 @@ class RunHub(Launcher):
             StoreError: If the store cannot be read, or another server has it.
         """
         await self.store.aside(self.store.claim)
-        queues = await asyncio.to_thread(self.queues) if self._works and self.shared else ()
+        queues = await asyncio.to_thread(self.queues) if self.works and self.shared else ()
         await self._jobs.open(Served(queues=queues, cancel=self._told_to_cancel, changed=self.changed))
         if self.shared:
             self._loops.append(asyncio.create_task(self._adopt_orphans(), name="orphaned runs"))
@@ -139,7 +110,7 @@ class RunHub(Launcher):
             for run_id in await self.store.aside(self.store.going_on):
                 if record := await self.store.aside(self.store.get, run_id):
                     await self._jobs.give_back(_job(record), alone=record.lost >= SUSPECT)
-        if self._works:
+        if self.works:
             self._loops.append(asyncio.create_task(self._work(), name="claiming runs"))
 
     async def close(self, grace: float = 5.0) -> None:
@@ -159,7 +130,7 @@ class RunHub(Launcher):
             await asyncio.wait(self._carried, timeout=STOPPING)
         await cancel(self._carried)
         await self._jobs.close()
-        await self._writer.aclose()
+        await self.writer.aclose()
 
     @property
     def refusal(self) -> str | None:
@@ -400,12 +371,7 @@ class RunHub(Launcher):
                 f"the process in which it ran ended {record.lost} times in a row before it came any further, or could "
                 "keep nothing of it, so it is given up: it may be what causes that; resume it to try again"
             )
-        live = self._go(drive)
-        if job.cancelled or job.run_id in self._cancelled:
-            live.stop("cancelled")
-        elif self._stopping:  # the server began to stop while this was made ready
-            live.stop("shutdown")
-        await asyncio.wait({cast("asyncio.Task[None]", live.task)})
+        live = await self._driven(drive, cancelled=job.cancelled)
         if isinstance(live.broken, AttemptLost):
             await self._jobs.drop(job)
         elif live.broken or live.record.status == "queued":
@@ -414,6 +380,22 @@ class RunHub(Launcher):
             await self._jobs.give_back(job)
         else:
             await self._jobs.finish(job)
+
+    async def _driven(self, drive: Drive, *, cancelled: bool) -> LiveRun:
+        """Drive a run to its end."""
+        live = drive.live
+        self._going[live.id] = drive
+        live.on_news = partial(self._heard_of, drive)
+        live.task = asyncio.create_task(drive.go(), name=f"run {live.id}", context=drive.settings)
+        if cancelled or live.id in self._cancelled:
+            live.stop("cancelled")
+        elif self._stopping:  # the server began to stop while this was made ready
+            live.stop("shutdown")
+        await asyncio.wait({live.task})
+        self._leave(drive)
+        if not live.task.cancelled() and (error := live.task.exception()):
+            logger.error("run %s could not be brought to its end", live.id, exc_info=error)
+        return live
 
     async def _cannot_go_on(self, job: Job, record: RunRecord, error: Exception) -> None:
         foreseen = isinstance(error, LoopwrightError)
@@ -424,7 +406,7 @@ class RunHub(Launcher):
         waits = graph and self.shared and not cancelled
         told |= {"ended_at": datetime.now(UTC)} if cancelled else {}
         status = "cancelled" if cancelled else "queued" if waits else "interrupted"
-        await self._writer.write(record.model_copy(update={**told, "status": status}))
+        await self.writer.write(record.model_copy(update={**told, "status": status}))
         self.changed(record.id)
         if waits:
             return await self._jobs.give_back(job, graph=graph)
@@ -456,14 +438,6 @@ class RunHub(Launcher):
                 logger.warning("runs without a job are not looked for now: %s", error)
             await asyncio.sleep(ORPHANED)
 
-    def _go(self, drive: Drive) -> LiveRun:
-        live = drive.live
-        self._going[live.id] = drive
-        live.on_news = partial(self._heard_of, drive)
-        live.task = asyncio.create_task(drive.go(), name=f"run {live.id}", context=drive.settings)
-        live.task.add_done_callback(lambda task: self._conclude(drive, task))
-        return live
-
     def _heard_of(self, drive: Drive) -> None:
         if drive.live.ended:
             self._leave(drive)
@@ -473,11 +447,6 @@ class RunHub(Launcher):
         # One that ended as it should has left already, and may be going on again.
         if self._going.get(drive.live.id) is drive:
             del self._going[drive.live.id]
-
-    def _conclude(self, drive: Drive, task: asyncio.Task[None]) -> None:
-        self._leave(drive)
-        if not task.cancelled() and (error := task.exception()):
-            logger.error("run %s could not be brought to its end", drive.live.id, exc_info=error)
 
 
 def _require_fitting(record: RunRecord, answer: Any) -> None:

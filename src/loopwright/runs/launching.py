@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Context
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,10 @@ from loopwright.engine.budget.budget import PriceTable
 from loopwright.engine.events.schema import NodeStarted, StateSaved
 from loopwright.engine.ledger import LEDGER
 from loopwright.engine.proof.fingerprint import require_same_graph
-from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownNameError
-from loopwright.runs import editing, states
+from loopwright.errors import ConfigError, GraphChanged, InputError, UnknownWorkflow
+from loopwright.runs import editing
 from loopwright.runs.allowances import RunAllowances, thread_of
-from loopwright.runs.checkpoints import copied, pausing, remembered, thread, whole, without_passes
+from loopwright.runs.checkpoints import copied, logged, pausing, remembered, thread, whole, without_passes
 from loopwright.runs.driving import Drive
 from loopwright.runs.jobs.protocol import Job
 from loopwright.runs.live import LiveRun, Writer
@@ -32,7 +33,6 @@ from loopwright.runs.reading import RunReader
 from loopwright.runs.recording import Recorder
 from loopwright.runs.recovering import recovered
 from loopwright.runs.schemas import Channel, Parent, RunLimits, RunRecord
-from loopwright.runs.store.history import RunStore
 from loopwright.runs.tally import Tally
 from loopwright.workflows.api import LONGEST_TITLE, Run, RunChanges, Workflow
 
@@ -45,45 +45,46 @@ _INPUT = Bounds(text=1_000_000, items=1_000_000, depth=66, vector=1_000_000)
 """How much is kept of a run's input: it is needed when the run goes on."""
 
 
+@dataclass(eq=False)
 class Launcher(RunReader):
     """Makes runs ready to be driven; the part of a `RunHub` that decides nothing about whose turn it is."""
 
-    def __init__(
-        self,
-        store: RunStore,
-        workflows: Iterable[Workflow],
-        saver: BaseCheckpointSaver[str],
-        limits: RunLimits,
-        prices: PriceTable | None,
-        uploads: Mapping[str, Path],
-        writer: Writer,
-        allowances: Sequence[Allowance],
-    ) -> None:
-        super().__init__(store)
-        self.workflows = {hosted.name: hosted for hosted in workflows}
-        self.saver = saver
-        self.limits = limits
-        self._prices = prices
-        self._uploads = uploads
-        self._writer = writer
-        self._allowances = allowances
-        self._shown: dict[str, ShownGraph] = {}
+    served: InitVar[Iterable[Workflow]]
+    """The workflows."""
+    saver: BaseCheckpointSaver[str]
+    """Where their states are kept."""
+    limits: RunLimits = field(default_factory=RunLimits)
+    """How much runs may hold."""
+    prices: PriceTable | None = None
+    """What models cost; None leaves the cost unknown."""
+    uploads: Mapping[str, Path] = field(default_factory=dict[str, Path])
+    """Id of an uploaded file -> where it lies, for runs that go on or are forked."""
+    allowances: Sequence[Allowance] = ()
+    """What runs may spend together, also with those of other processes on the same store."""
+    workflows: Mapping[str, Workflow] = field(init=False)
+    """The workflows by name."""
+    writer: Writer = field(init=False)
+    """Keeps what happens."""
+    _shown: dict[str, ShownGraph] = field(default_factory=dict[str, ShownGraph], init=False)
 
-    def hosted(self, workflow: str) -> Workflow:
+    def __post_init__(self, served: Iterable[Workflow]) -> None:
+        self.workflows = {hosted.name: hosted for hosted in served}
+
+    def hosted(self, workflow: str) -> Workflow[Any]:
         """A workflow.
 
         Raises:
-            UnknownNameError: If there is none of this name.
+            UnknownWorkflow: If there is none of this name.
         """
         if workflow not in self.workflows:
-            raise UnknownNameError("workflow", workflow, self.workflows)
+            raise UnknownWorkflow("workflow", workflow[:80], self.workflows)
         return self.workflows[workflow]
 
     def graph(self, workflow: str) -> BoundedGraph:
         """A workflow's graph as its runs have it, with what keeps their states.
 
         Raises:
-            UnknownNameError: If there is no such workflow.
+            UnknownWorkflow: If there is no such workflow.
         """
         return self.hosted(workflow).graph(self.saver)
 
@@ -91,7 +92,7 @@ class Launcher(RunReader):
         """A workflow's graph as pages show it, proven once; blocks.
 
         Raises:
-            UnknownNameError: If there is no such workflow.
+            UnknownWorkflow: If there is no such workflow.
         """
         if workflow not in self._shown:
             self._shown[workflow] = self.hosted(workflow).shown()
@@ -100,16 +101,10 @@ class Launcher(RunReader):
     async def prepared(self, workflow: str, given: Mapping[str, Any], changes: RunChanges, run_id: str) -> RunRecord:
         """A new run, which is not kept yet; see `RunHub.start`."""
         hosted = self.hosted(workflow)
-        hosted.require_no_path(given)
-        editing.require_whole(dict(given), "input")
         # They go with the run, to whoever works on it.
         models = await self.store.aside(chosen_models, self.store, hosted) | changes.models
         changes = changes.model_copy(update={"models": models})
-        settings = await self._settings(hosted, changes, {})
-        run = settings.copy().run(hosted.run, given, self._uploads, run_id)
-        graph, record = settings.copy().run(self._begun, hosted, run, run_id, changes)
-        self._changed(graph, changes)  # says if it cannot stop there
-        return record
+        return (await self._begun(hosted, given, changes, run_id))[2]
 
     async def require_resumable(self, record: RunRecord) -> None:
         """Raise `InputError` if a run's last checkpoint is not kept here, or is of a graph of another structure."""
@@ -124,7 +119,7 @@ class Launcher(RunReader):
         new = record.epoch == 0
         make, asked = hosted.run if new else hosted.recovered, job.given or record.input
         editing.require_whole(asked.get(hosted.context or ""), "context")  # all else of it is in the state by now
-        run = settings.copy().run(make, asked, self._uploads, record.id)
+        run = settings.copy().run(make, asked, self.uploads, record.id)
         graph = run.within(self._graph(hosted, record, settings))
         recorder, tally = Recorder(run), Tally()
         counts: dict[Channel, int] = {"run": 0, "client": 0}
@@ -145,11 +140,11 @@ class Launcher(RunReader):
             # LangGraph takes an empty mapping for one that answers nothing.
             given = Command(resume={each.id: {} for each in record.asked} if job.answer == {} else job.answer)
         shared = None
-        if self._allowances:
-            shared = RunAllowances(self.store, self._allowances, going, self._prices, self._writer.patience)
+        if self.allowances:
+            shared = RunAllowances(self.store, self.allowances, going, self.prices, self.writer.patience)
         return Drive(
-            live=LiveRun(going, self._writer, self.limits, counts), graph=graph, run=run, input=given,
-            recorder=recorder, tally=tally, settings=settings, prices=self._prices, allowance=shared,
+            live=LiveRun(going, self.writer, self.limits, counts), graph=graph, run=run, input=given,
+            recorder=recorder, tally=tally, settings=settings, prices=self.prices, allowance=shared,
             resumed=not new, before=missing,
         )  # fmt: skip
 
@@ -176,8 +171,6 @@ class Launcher(RunReader):
             **about: The ``kind`` of its `Parent`, and what belongs to that.
         """
         hosted, saved = self.hosted(origin.workflow), await self.saved(origin, checkpoint_id)
-        hosted.require_no_path(given or {})
-        editing.require_whole(dict(given or {}), "input")
         # A turn begins with new books.
         taken = {} if about["kind"] == "turn" else await self.store.aside(self._taken_over, origin, saved)
         step = int(saved.metadata.get("step", -1))
@@ -188,22 +181,16 @@ class Launcher(RunReader):
         before = origin.changes
         both = {"models": {**before.models, **changes.models}, "prompts": {**before.prompts, **changes.prompts}}
         all_changes = changes.model_copy(update=both)
-        # A comparison differs in one thing alone.
-        settings = await self._settings(hosted, all_changes, origin.prompts if parent.kind == "counterfactual" else {})
-        make = hosted.recovered if given is None else hosted.run
-        run = settings.copy().run(make, origin.input if given is None else given, self._uploads, run_id)
-        graph, record = settings.copy().run(self._begun, hosted, run, run_id, all_changes)
-        self._changed(graph, all_changes, parent)
+        graph, run, record = await self._begun(hosted, given, all_changes, run_id, origin, parent)
         values = editing.read_values(graph, hosted.state_schema, state, saved, run) if state else {}
-        as_before = {"input": origin.input, "title": origin.title} if given is None else {}
-        record = await self.create(record.model_copy(update={"parent": parent, **as_before}))
+        record = await self.create(record)
         # Not before: another run may have this id, begun elsewhere.
         try:
             async for each in remembered(self.graph(origin.workflow), saved):
                 await copied(self.saver, each, run_id)
             await (editing.edited(graph, saved, run_id, values) if values else copied(self.saver, saved, run_id))
         except Exception:
-            await self._writer.write(record.model_copy(update={"status": "cancelled"}))
+            await self.writer.write(record.model_copy(update={"status": "cancelled"}))
             await self.store.aside(self.store.delete, run_id, self.saver.delete_thread)
             raise
         return record
@@ -212,7 +199,7 @@ class Launcher(RunReader):
         """What a fork goes on with: passes that the checkpoint's ledger had spent, and nodes that had run; blocks."""
         ledger: Mapping[str, Any] = saved.checkpoint["channel_values"].get(LEDGER) or {}
         nodes = dict.fromkeys(origin.parent.nodes if origin.parent else ())
-        for event in states.logged(self.store, origin.id):
+        for event in logged(self.store, origin.id):
             if isinstance(event, StateSaved) and event.checkpoint_id == saved.checkpoint["id"]:
                 break
             if isinstance(event, NodeStarted):
@@ -245,7 +232,7 @@ class Launcher(RunReader):
         place = saved.checkpoint["id"] if saved else ""
         lost = record.lost + 1 if place == record.lost_at else 1
         taken = fenced.model_copy(update={"lost": lost, "lost_at": place})
-        await self._writer.write(taken)
+        await self.writer.write(taken)
         return taken
 
     def queues(self) -> list[str]:
@@ -282,7 +269,7 @@ class Launcher(RunReader):
 
     async def _origin(self, record: RunRecord, graph: BoundedGraph) -> CheckpointTuple | None:
         """The checkpoint that a run goes on from; None where it was cut off before its first one."""
-        begun = await self.store.aside(lambda: any(states.logged(self.store, record.id, "state")))
+        begun = await self.store.aside(lambda: any(logged(self.store, record.id, "state")))
         saved = await (self.saved(record, None) if begun else self.saver.aget_tuple(thread(record.id)))
         if saved is None and record.parent:
             raise InputError(f"run {record.id!r} cannot begin: its server ended before it had a state; ask again")
@@ -301,18 +288,40 @@ class Launcher(RunReader):
         await fence(self.saver, record.id, record.epoch)
         return record
 
-    def _begun(self, hosted: Workflow, run: Run, run_id: str, changes: RunChanges) -> tuple[BoundedGraph, RunRecord]:
-        """The graph of a new run, and its record, within the run's context."""
+    async def _begun(
+        self,
+        hosted: Workflow,
+        given: Mapping[str, Any] | None,
+        changes: RunChanges,
+        run_id: str,
+        origin: RunRecord | None = None,
+        parent: Parent | None = None,
+    ) -> tuple[BoundedGraph, Run, RunRecord]:
+        """A new run, with the input of the one that it comes from where it is given none; its graph, and its record."""
+        if given is None:
+            make, asked = hosted.recovered, origin.input if origin else {}
+        else:
+            make, asked = hosted.run, given
+            hosted.require_no_path(given)
+            editing.require_whole(dict(given), "input")
+        # A comparison differs in one thing alone.
+        same = origin.prompts if origin and parent and parent.kind == "counterfactual" else {}
+        settings = await self._settings(hosted, changes, same)
+        run = settings.copy().run(make, asked, self.uploads, run_id)
         try:
-            models, graph = models_at_start(hosted), hosted.graph(self.saver)
+            models = settings.copy().run(models_at_start, hosted)
+            graph = settings.copy().run(hosted.graph, self.saver)
         except ConfigError as error:
             raise InputError(str(error)) from error
-        title = shortened(" ".join(run.title.split()), LONGEST_TITLE)
-        return graph, RunRecord(
-            id=run_id, workflow=hosted.name, title=title, status="queued",
-            started_at=datetime.now(UTC), input=plain(run.given, _INPUT), changes=changes, models=models,
-            prompts=prompts_at_start(hosted),
+        title, kept = shortened(" ".join(run.title.split()), LONGEST_TITLE), plain(run.given, _INPUT)
+        if given is None and origin:
+            title, kept = origin.title, origin.input
+        record = RunRecord(
+            id=run_id, workflow=hosted.name, title=title, status="queued", started_at=datetime.now(UTC), input=kept,
+            changes=changes, models=models, prompts=settings.copy().run(prompts_at_start, hosted), parent=parent,
         )  # fmt: skip
+        self._changed(graph, changes, parent)  # says if it cannot stop there
+        return graph, run, record
 
     async def _settings(self, hosted: Workflow, changes: RunChanges, began: Mapping[str, int | None]) -> Context:
         written = await self.store.aside(self.store.prompt_versions, hosted.name) if hosted.prompts else ()
@@ -321,7 +330,7 @@ class Launcher(RunReader):
         return settings_of(hosted, changes, known)
 
     def _replay(self, run_id: str, recorder: Recorder, tally: Tally) -> dict[Channel, int]:
-        for event in states.logged(self.store, run_id):
+        for event in logged(self.store, run_id):
             recorder.replay(event)
             tally.see(event)
         return {"run": self.store.count(run_id, "run"), "client": self.store.count(run_id, "client")}

@@ -2,24 +2,20 @@
 
 Its events are numbered as they are made. One task for each run hands what has come since to the writer, and wakes the
 followers when that is kept; so a client never saw what a killed server does not know any more. The writer keeps what
-happens in many runs at once: one thread, and one transaction for all that came since the last.
+happens in many runs at once: in one transaction all that came during the last.
 """
 
 import asyncio
 import logging
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
 from typing import Literal, TypeVar
 
 from loopwright.errors import StoreError, TooManyEvents
-from loopwright.runs.schemas import Channel, RunLimits, RunRecord
-from loopwright.runs.store.entries import KeptEvent, NewEvents, within
-from loopwright.runs.store.history import RunStore
+from loopwright.runs.schemas import Channel, KeptEvent, NewEvents, RunLimits, RunRecord
+from loopwright.runs.store.history import RunStore, within
 
 T = TypeVar("T")
 
@@ -28,11 +24,8 @@ logger = logging.getLogger(__name__)
 BEHIND = 1000
 """Events that may wait to be kept before the run waits for the store."""
 
-REMEMBERED = 128
-"""Events of a channel that stay in memory once they are kept, for those who follow it closely."""
-
-REMEMBERED_SIZE = 2**17
-"""Characters of JSON that they have together at most."""
+REMEMBERED = 2**17
+"""Characters of JSON of a channel's last events that stay in memory once they are kept; the last one does anyhow."""
 
 PATIENCE = 10.0
 """How long a write that fails for a passing reason is tried again, in seconds."""
@@ -60,24 +53,21 @@ def patiently(call: Callable[[], T], patience: float) -> T:
 class _Entry:
     run: RunRecord | None
     events: Sequence[NewEvents]
-    done: Future[None] = field(default_factory=Future[None])
+    done: asyncio.Future[None]
 
 
 class Writer:
     """Keeps runs and their events; whoever waits for a write knows that it outlives this process.
 
-    A write that fails for a passing reason is tried again for so many seconds (`patience`). The store stays open.
+    A write that fails for a passing reason is tried again for so many seconds (`patience`). Belongs to one event loop;
+    the store stays open.
     """
 
     def __init__(self, store: RunStore, patience: float = PATIENCE) -> None:
         self._store = store
         self.patience = patience
-        self._news = threading.Condition()
         self._waiting: list[_Entry] = []
-        self._closed = False
-        # A process that ends without closing the writer is not held up: nobody was told that the rest is kept.
-        self._thread = threading.Thread(target=self._work, name="loopwright-run-writer", daemon=True)
-        self._thread.start()
+        self._writing: asyncio.Task[None] | None = None
 
     async def write(self, run: RunRecord | None, events: Sequence[NewEvents] = ()) -> None:
         """Keep what happened, in the order of the calls; returns when it is kept. A cancelled wait cancels no write.
@@ -87,37 +77,30 @@ class Writer:
             events: New events.
 
         Raises:
-            StoreError: If the database fails, and goes on failing; or if the writer is closed.
+            StoreError: If the database fails, and goes on failing.
         """
-        entry = _Entry(run, events)
-        with self._news:
-            if self._closed:
-                raise StoreError("the writer of the run history is closed: nothing more is kept")
-            self._waiting.append(entry)
-            self._news.notify()
-        await asyncio.shield(asyncio.wrap_future(entry.done))
+        entry = _Entry(run, events, asyncio.get_running_loop().create_future())
+        self._waiting.append(entry)
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._work(), name="writing runs")
+        await asyncio.shield(entry.done)
 
     async def aclose(self) -> None:
-        """Write what waits, and end the thread; again does nothing."""
-        with self._news:
-            self._closed = True
-            self._news.notify()
-        await asyncio.to_thread(self._thread.join)
+        """Wait until all is written."""
+        while self._writing:
+            await self._writing
 
-    def _work(self) -> None:
-        while True:
-            with self._news:
-                self._news.wait_for(lambda: self._waiting or self._closed)
-                batch, self._waiting = self._waiting, []
-            if not batch:
-                return
-            self._keep(batch)
+    async def _work(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            await self._keep(batch)
+        self._writing = None
 
-    def _keep(self, batch: Sequence[_Entry]) -> None:
+    async def _keep(self, batch: Sequence[_Entry]) -> None:
+        runs = {entry.run.id: entry.run for entry in batch if entry.run is not None}
+        events = [item for entry in batch for item in entry.events]
         try:
-            runs = {entry.run.id: entry.run for entry in batch if entry.run is not None}
-            events = [item for entry in batch for item in entry.events]
-            patiently(lambda: self._store.write(runs.values(), events), self.patience)
+            await self._store.aside(patiently, partial(self._store.write, runs.values(), events), self.patience)
         except Exception as error:
             if len(batch) == 1 or (isinstance(error, StoreError) and error.transient):
                 for entry in batch:
@@ -125,7 +108,7 @@ class Writer:
                 return
             # What cannot be kept takes nothing else with it.
             for entry in batch:
-                self._keep([entry])
+                await self._keep([entry])
             return
         for entry in batch:
             entry.done.set_result(None)
@@ -137,21 +120,12 @@ class Log:
 
     made: int = 0
     """The number of the last event that was made."""
-    kept: int = 0
-    """The number of the last event that is kept."""
     size: int = 0
     """Characters of JSON of the events that this process made."""
     waiting: list[KeptEvent] = field(default_factory=list[KeptEvent])
     """Events that are not kept yet."""
-    last: deque[KeptEvent] = field(default_factory=deque[KeptEvent])
-    """The last events that are kept, of `REMEMBERED_SIZE` characters at most."""
-
-    def keep(self, events: Sequence[KeptEvent]) -> None:
-        """Take note that events are kept."""
-        self.kept = events[-1].seq
-        self.last.extend(events)
-        while len(self.last) > REMEMBERED or sum(len(event.data) for event in self.last) > REMEMBERED_SIZE:
-            self.last.popleft()
+    last: Sequence[KeptEvent] = ()
+    """The events that were kept last, for those who follow closely."""
 
 
 class LiveRun:
@@ -174,7 +148,7 @@ class LiveRun:
         self._writer = writer
         self.limits = limits
         """How much it may hold."""
-        self._logs: dict[Channel, Log] = {channel: Log(count, count) for channel, count in counts.items()}
+        self._logs: dict[Channel, Log] = {channel: Log(count) for channel, count in counts.items()}
         self._begun = self._ending = self._changed = False
         self.refreshed: Callable[[], RunRecord] | None = None
         """Gives the latest record, brought up to date with the events that were made."""
@@ -213,14 +187,10 @@ class LiveRun:
             self._changed = True
             self._made.set()
 
-    def kept_behind(self, channel: Channel, after: int, limit: int, size: int | None) -> list[KeptEvent] | None:
-        """What is kept behind an event, as `RunStore.events` gives it; None where the store must be asked."""
-        log = self._logs[channel]
-        if after >= log.kept:
-            return []
-        if not log.last or log.last[0].seq > after + 1:
-            return None
-        return [*within(islice(log.last, after + 1 - log.last[0].seq, None), size)][:limit]
+    def kept_behind(self, channel: Channel, after: int) -> Sequence[KeptEvent] | None:
+        """What is kept behind an event; None where the store must be asked, since it was kept a while ago."""
+        last = self._logs[channel].last
+        return last[after + 1 - last[0].seq :] if last and last[0].seq <= after + 1 else None
 
     def begin(self) -> None:
         """Take note that its task runs, so that it can be cancelled from now on.
@@ -279,15 +249,11 @@ class LiveRun:
                 logger.warning("run %s is stopped here, since nothing more of it can be kept: %s", self.id, error)
                 self.broken, self.ended = error, True
                 self.stop("store")
-                self._wake()
-                return
-            for part in new:
-                self._logs[part.channel].keep(part.events)
-            self.record = record or self.record
-            # What was made while this was written goes first.
-            self.ended = ending and not self._made.is_set()
-            self._wake()
-
-    def _wake(self) -> None:
-        self._news.set()
-        self.on_news()
+            else:
+                for part in new:
+                    self._logs[part.channel].last = [*within(reversed(part.events), REMEMBERED)][::-1]
+                self.record = record or self.record
+                # What was made while this was written goes first.
+                self.ended = ending and not self._made.is_set()
+            self._news.set()
+            self.on_news()

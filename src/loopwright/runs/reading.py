@@ -3,38 +3,34 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from loopwright.errors import StoreError, UnknownRun
 from loopwright.runs.driving import Drive
-from loopwright.runs.schemas import ENDED, Channel, RunRecord
-from loopwright.runs.store.entries import KeptEvent
-from loopwright.runs.store.history import RunStore
+from loopwright.runs.schemas import ENDED, Channel, KeptEvent, RunRecord
+from loopwright.runs.store.history import RunStore, within
 
 T = TypeVar("T")
 
 LOOK = 5.0
 """Seconds after which the store is looked at without a word of anything new."""
 
-
 Following = tuple[list[KeptEvent], bool]
 """A part of a run's events, and whether no more will come."""
 
 
+@dataclass(eq=False)
 class RunReader:
-    """Looks at runs. Belongs to one event loop.
+    """Looks at runs. Belongs to one event loop."""
 
-    Attributes:
-        store: Where runs are kept.
-    """
-
-    def __init__(self, store: RunStore) -> None:
-        self.store = store
-        self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        self._closed = False
-        self._going: dict[str, Drive] = {}
+    store: RunStore
+    """Where runs are kept."""
+    _news: WeakValueDictionary[str, asyncio.Event] = field(default_factory=WeakValueDictionary, init=False)
+    _closed: bool = field(default=False, init=False)
+    _going: dict[str, Drive] = field(default_factory=dict[str, Drive], init=False)
 
     async def record(self, run_id: str) -> RunRecord | None:
         """A run as it is now, with its children; None if it is unknown."""
@@ -62,8 +58,6 @@ class RunReader:
     ) -> Following:
         """The events of a run behind one of them, as soon as there are any.
 
-        Of a run that goes on here they are in memory once they are kept, if they are not long ago.
-
         Args:
             run_id: The run; it may have ended long ago, or go on in another process.
             channel: Which of its channels.
@@ -81,9 +75,9 @@ class RunReader:
 
         async def look() -> Following:
             here = self._going.get(run_id)
-            known = here.live.kept_behind(channel, after, limit, size) if here else None
+            known = here.live.kept_behind(channel, after) if here else None
             if known is not None:
-                return known, False
+                return [*within(known[:limit], size)], False
             try:
                 return await self.store.aside(self._look, run_id, channel, after, limit, size)
             except StoreError:
@@ -113,8 +107,7 @@ class RunReader:
         Raises:
             UnknownRun: If it is not kept.
         """
-        look = partial(self.known, run_id)
-        return await self._awaited(run_id, patience, look, lambda record: record.status in ENDED)
+        return await self._awaited(run_id, patience, partial(self.known, run_id), lambda known: known.status in ENDED)
 
     async def _awaited(
         self, run_id: str, patience: float, look: Callable[[], Awaitable[T]], enough: Callable[[T], bool]

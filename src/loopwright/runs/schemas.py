@@ -1,7 +1,8 @@
 """What is kept of runs, and what is told of them."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -10,8 +11,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from loopwright.config import Frozen
 from loopwright.engine.events.schema import RunEvent
 from loopwright.workflows.api import Outcome, RunChanges
-from loopwright.workflows.evaluation.figures import Figure
-from loopwright.workflows.evaluation.results import EvaluatedAnswer
+from loopwright.workflows.evaluation.results import EvaluatedAnswer, Figure
 
 RunStatus = Literal["queued", "running", "finished", "failed", "cancelled", "interrupted", "waiting"]
 """``queued``: it waits its turn. ``interrupted``: its process ended before it did; it can be resumed. ``waiting``: for
@@ -329,3 +329,41 @@ class KeptEvaluation(Frozen):
     """Name -> mean over the questions, with its interval."""
     answers: tuple[EvaluatedAnswer, ...]
     """What came of each question, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEvent:
+    """An event as it is kept and sent."""
+
+    seq: int
+    """Its number in its channel of the run, from 1."""
+    name: str
+    """Its tag."""
+    data: str
+    """The event as JSON in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvents:
+    """Events to add to a run."""
+
+    run_id: str
+    """The run."""
+    channel: Channel
+    """Which of its channels."""
+    events: Sequence[KeptEvent]
+    """The events, with the numbers that follow those kept."""
+    epoch: int = 0
+    """The attempt of the run that made them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What is to be added to what was spent under a key; negative amounts give back."""
+
+    key: str
+    """What it is counted under."""
+    amounts: Mapping[str, int]
+    """``model_calls``, ``tokens`` and ``usd`` -> how much; ``usd`` in units of 1e-12."""
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Of these, what must not be exceeded."""

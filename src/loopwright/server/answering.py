@@ -37,7 +37,7 @@ async def begin_once(
     bare = key.strip().removeprefix('"').removesuffix('"')
     if not 0 < len(bare) <= LONGEST_KEY:
         told = f"the header Idempotency-Key has {len(bare)} characters: give 1 to {LONGEST_KEY}, a UUID for example"
-        raise Problem(told, "BadRequest", status=400).exception
+        raise Problem(told, "BadRequest", status=400)
     run_id = hashlib.sha256(f"idempotency key {bare}".encode()).hexdigest()[:32]
     record = await context.hub.record(run_id)
     if record is None:
@@ -50,10 +50,10 @@ async def begin_once(
                 raise
     if record is None:
         told = "a request with this Idempotency-Key is worked on right now: ask again in a moment"
-        raise Problem(told, "Busy", can_retry=True, status=409, headers={"Retry-After": "1"}).exception
+        raise Problem(told, "Busy", can_retry=True, status=409, headers={"Retry-After": "1"})
     if record.request != request:
         told = f"the Idempotency-Key belongs to run {run_id}, which was asked for otherwise: give a new key"
-        raise Problem(told, "InputError", status=422).exception
+        raise Problem(told, "InputError", status=422)
     return record
 
 

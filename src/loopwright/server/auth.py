@@ -133,11 +133,11 @@ def _limited(receive: Receive, most: int, seconds: float) -> Receive:
                 message = await receive()
         except TimeoutError:
             told = "the request's body comes too slowly: send it again over a better connection, or in smaller parts"
-            raise Problem(told, "RequestTimeout", True, 408, CLOSE).exception from None
+            raise Problem(told, "RequestTimeout", True, 408, CLOSE) from None
         taken += len(message.get("body", b""))
         more = message.get("more_body", False)
         if taken > most:
-            raise _too_large(most).exception
+            raise _too_large(most)
         return message
 
     return limited

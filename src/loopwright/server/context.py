@@ -1,16 +1,14 @@
 """What the routes of one application share."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Request
 
 from loopwright.runs.hub import RunHub
 from loopwright.server.metrics import Metrics
-from loopwright.server.problems import Problem
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
-from loopwright.workflows.api import Workflow
 
 RUN_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 """What a run's id looks like."""
@@ -28,19 +26,6 @@ class Context:
     """The files that clients gave."""
     metrics: Metrics
     """The figures."""
-
-    def workflow(self, name: str) -> Workflow[Any]:
-        """A workflow.
-
-        Raises:
-            HTTPException: With status 404, if it is not served.
-        """
-        found = self.hub.workflows.get(name)
-        if found is None:
-            known = ", ".join(sorted(self.hub.workflows)) or "none"
-            told = f"there is no workflow {name[:80]!r} here. Known: {known}."
-            raise Problem(told, "UnknownWorkflow", status=404).exception
-        return found
 
 
 async def _here(request: Request) -> Context:

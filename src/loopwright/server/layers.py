@@ -2,7 +2,6 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from dataclasses import replace
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -92,6 +91,8 @@ class AnswerUnforeseen(Layer):
             told = f"what {scope['path']} is read from gives no answer within {PATIENCE:g} s: ask again in a moment"
             error = StoreError(told, transient=True) if deadline.expired() else raised
             if not begun:
-                await replace(problem_of(error), headers=CLOSE).response(scope, receive, send)
+                problem = problem_of(error)
+                problem.headers = CLOSE
+                await problem.response(scope, receive, send)
             # For the log; uvicorn then closes the connection.
             raise

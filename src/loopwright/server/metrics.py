@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from loopwright.engine.events.schema import LoopDecided, ModelCalled, RunEvent, run_event
-from loopwright.runs.schemas import ENDED, RunRecord
-from loopwright.runs.store.entries import NewEvents
+from loopwright.runs.schemas import ENDED, NewEvents, RunRecord
 
 OTHER = "OTHER"
 """What is counted together, since there could be any number of it."""

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ from starlette.routing import Match
 
 from loopwright import errors
 from loopwright.engine.nodes.policy import cause_of, is_transient
-from loopwright.errors import BackendError, InputError, LoopwrightError, NodeFailed, UnknownRun
+from loopwright.errors import BackendError, InputError, LoopwrightError, NodeFailed, UnknownRun, UnknownWorkflow
 
 logger = logging.getLogger(__name__)
 
@@ -64,39 +63,33 @@ MISSING: dict[int | str, dict[str, Any]] = {404: PROBLEM}
 """What a route may answer that is asked for something by its name."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What went wrong, as clients may know it."""
+class Problem(HTTPException):
+    """What went wrong, as clients may know it; raised, it is the application's reply.
 
-    error: str
-    """What is wrong and what would mend it, for people."""
-    error_type: str
-    """Its kind, for programs."""
-    can_retry: bool = False
-    """Whether the same request could succeed later."""
-    status: int = 500
-    """The HTTP status, where it is a reply of its own."""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Headers that belong to it."""
+    Attributes:
+        error: What is wrong and what would mend it, for people.
+        error_type: Its kind, for programs.
+        can_retry: Whether the same request could succeed later.
+    """
+
+    def __init__(
+        self,
+        error: str,
+        error_type: str,
+        can_retry: bool = False,
+        status: int = 500,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(status, error, headers)
+        self.error, self.error_type, self.can_retry = error, error_type, can_retry
 
     @property
     def response(self) -> JSONResponse:
         """It as a reply, as `ProblemBody` describes."""
-        title = HTTPStatus(self.status).phrase
-        told = {"type": "about:blank", "title": title, "status": self.status, "detail": self.error}
+        title = HTTPStatus(self.status_code).phrase
+        told = {"type": "about:blank", "title": title, "status": self.status_code, "detail": self.error}
         told |= {"error": self.error, "error_type": self.error_type, "can_retry": self.can_retry}
-        return JSONResponse(told, self.status, self.headers, MEDIA_TYPE)
-
-    @property
-    def exception(self) -> HTTPException:
-        """It as an exception that the application turns into the reply."""
-        return _Refusal(self)
-
-
-class _Refusal(HTTPException):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.status, problem.error, problem.headers)
-        self.problem = problem
+        return JSONResponse(told, self.status_code, self.headers, MEDIA_TYPE)
 
 
 def problem_of(error: BaseException) -> Problem:
@@ -104,8 +97,8 @@ def problem_of(error: BaseException) -> Problem:
 
     The message of what Loopwright raises on purpose is for people; anything else may hold what is nobody's business.
     """
-    if isinstance(error, _Refusal):
-        return error.problem
+    if isinstance(error, Problem):
+        return error
     if not isinstance(error, LoopwrightError):
         return Problem("something went wrong inside the server: its log says what", INTERNAL)
     cause = cause_of(error)
@@ -122,7 +115,7 @@ def problem_of(error: BaseException) -> Problem:
 def status_of(error_type: str, *, can_retry: bool) -> int:
     """The HTTP status for something of a kind that went wrong."""
     kind = getattr(errors, error_type, Exception)
-    if issubclass(kind, UnknownRun):
+    if issubclass(kind, UnknownRun | UnknownWorkflow):
         return 404
     if issubclass(kind, InputError):
         return 400
@@ -143,8 +136,8 @@ def _shortened(told: str) -> str:
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     refused = cast("HTTPException", error)
-    if isinstance(refused, _Refusal):
-        return refused.problem.response
+    if isinstance(refused, Problem):
+        return refused.response
     kind = HTTPStatus(refused.status_code).phrase.replace(" ", "")
     headers = {**(refused.headers or {})}
     if refused.status_code == 405:  # Starlette tells the methods of the first route of several with the path

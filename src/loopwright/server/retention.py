@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -24,51 +23,42 @@ UNUSED = 24 * 3600.0
 """Seconds after which an uploaded file that no run took is deleted."""
 
 
-@dataclass(frozen=True)
-class Retention:
-    """How long runs are kept; without either number for ever."""
-
-    runs: int | None = None
-    """So many of each workflow, the newest."""
-    days: float | None = None
-    """For so many days."""
-
-
 @asynccontextmanager
 async def retaining(
-    store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention
+    store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, keep: int | None, days: float | None
 ) -> AsyncGenerator[None]:
     """Forget old runs, with their checkpoints and the files that they took, now and every hour, beside all else."""
-    task = asyncio.create_task(_hourly(store, saver, uploads, retention), name="retention")
+
+    async def hourly() -> None:
+        used: dict[str, str] = {}  # file -> a run that names it
+        while True:
+            try:
+                await forget_old(store, saver, keep, days)
+                if await asyncio.to_thread(_is_alone, store, uploads):
+                    await asyncio.to_thread(_forget_unused, store, uploads, used)
+            except Exception as error:  # whatever it is: the next hour is another one
+                logger.warning("old runs are not forgotten for now: %s", error)
+            await asyncio.sleep(EVERY)
+
+    task = asyncio.create_task(hourly(), name="retention")
     try:
         yield
     finally:
         await cancel([task])
 
 
-async def forget_old(store: RunStore, saver: BaseCheckpointSaver[str], retention: Retention) -> None:
-    """Forget the runs that are too old now.
+async def forget_old(
+    store: RunStore, saver: BaseCheckpointSaver[str], keep: int | None = None, days: float | None = None
+) -> None:
+    """Forget all but the newest so many runs of each workflow, and those of more days ago; None forgets none.
 
     Raises:
         StoreError: If the run history cannot be used.
         CheckpointError: If the checkpoints cannot.
     """
-    if retention.runs is not None or retention.days is not None:
-        oldest = None if retention.days is None else datetime.now(UTC) - timedelta(days=retention.days)
-        for run_id in await store.aside(store.outdated, older_than=oldest, keep=retention.runs):
-            await store.aside(store.delete, run_id, saver.delete_thread)
-
-
-async def _hourly(store: RunStore, saver: BaseCheckpointSaver[str], uploads: Uploads, retention: Retention) -> None:
-    used: dict[str, str] = {}  # file -> a run that names it
-    while True:
-        try:
-            await forget_old(store, saver, retention)
-            if await asyncio.to_thread(_is_alone, store, uploads):
-                await asyncio.to_thread(_forget_unused, store, uploads, used)
-        except Exception as error:  # whatever it is: the next hour is another one
-            logger.warning("old runs are not forgotten for now: %s", error)
-        await asyncio.sleep(EVERY)
+    oldest = None if days is None else datetime.now(UTC) - timedelta(days=days)
+    for run_id in await store.aside(store.outdated, older_than=oldest, keep=keep):
+        await store.aside(store.delete, run_id, saver.delete_thread)
 
 
 def _is_alone(store: RunStore, uploads: Uploads) -> bool:

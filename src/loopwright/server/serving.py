@@ -34,7 +34,7 @@ from loopwright.server.app import create_app
 from loopwright.server.connections import Connection
 from loopwright.server.listening import require_token, reserve
 from loopwright.server.metrics import Metrics
-from loopwright.server.retention import Retention, retaining
+from loopwright.server.retention import retaining
 from loopwright.server.settings import ServerSettings
 from loopwright.server.uploads import Uploads
 from loopwright.workflows.api import Workflow
@@ -107,8 +107,10 @@ class Serving:
     """How much the server takes, and the folder in which it keeps what it is given."""
     runs: str | None = None
     """The address of the run history; None for a file in the folder."""
-    retention: Retention = field(default_factory=Retention)
-    """How long runs are kept."""
+    keep: int | None = None
+    """So many runs of each workflow are kept, the newest; None keeps all."""
+    keep_days: float | None = None
+    """Runs are kept for so many days; None keeps them for ever."""
     max_running: int = RunLimits.running
     """How many runs go on at the same time in this process; further ones wait their turn."""
     works: bool = True
@@ -157,7 +159,7 @@ class Serving:
             aopen_checkpointer(checkpoints, allow=allow if known else None) as saver,
             remembering(self.workflows, memory),
         ):
-            yield RunHub(store, self.workflows, saver, limits, prices(), uploads, jobs, self.works, self.allowances)
+            yield RunHub(store, self.workflows, saver, limits, prices(), uploads, self.allowances, jobs, self.works)
 
     def _jobs(self, address: str) -> Jobs:
         try:
@@ -239,7 +241,7 @@ async def _served(
         have_temporary_folder(serving.settings.data)
         async with serving.hub(store, uploads) as hub:
             app = create_app(hub, token=token, cors=cors, settings=serving.settings, counted=metrics)
-            async with retaining(store, hub.saver, uploads, serving.retention):
+            async with retaining(store, hub.saver, uploads, serving.keep, serving.keep_days):
                 await Server(app, started).serve([listener])
 
 

@@ -10,8 +10,7 @@ from typing import Annotated
 from fastapi import Header, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
-from loopwright.runs.schemas import ENDED, Channel
-from loopwright.runs.store.entries import KeptEvent
+from loopwright.runs.schemas import ENDED, Channel, KeptEvent
 from loopwright.server.context import Context
 from loopwright.server.problems import Problem
 
@@ -42,7 +41,7 @@ def position(last_event_id: str) -> tuple[str, int]:
     run_id, _colon, number = last_event_id.strip().rpartition(":")
     if not run_id or not (number.isascii() and number.isdigit() and len(number) < 10):
         told = f"the header Last-Event-ID is {last_event_id[:80]!r}: give the id of an event that came, RUN_ID:N"
-        raise Problem(told, "BadRequest", status=400).exception
+        raise Problem(told, "BadRequest", status=400)
     return run_id, int(number)
 
 
@@ -66,13 +65,13 @@ async def event_stream(context: Context, run_id: str, channel: Channel, last_eve
         named, after = position(last_event_id)
         if named != run_id:
             told = f"the header Last-Event-ID names run {named[:80]}, the address run {run_id[:80]}: give them alike"
-            raise Problem(told, "BadRequest", status=400).exception
+            raise Problem(told, "BadRequest", status=400)
     record = await context.hub.known(run_id)
     if after:
         kept = await context.hub.store.aside(context.hub.store.count, run_id, channel)
         if after > kept:
             told = f"run {run_id} has {kept} events so far, and the header Last-Event-ID names event {after}"
-            raise Problem(told, "BadRequest", status=400).exception
+            raise Problem(told, "BadRequest", status=400)
         if after == kept and record.status in ENDED:
             return Response(status_code=204)
     # Who takes nothing of it is disconnected as anybody is, see `loopwright.server.connections`, and can come back.

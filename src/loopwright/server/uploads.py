@@ -88,7 +88,7 @@ class Uploads(Mapping[str, Path]):
         path = self.get(id)
         if path is None:
             told = f"there is no uploaded file {id[:80]!r}: upload it again"
-            raise Problem(told, "UnknownUpload", status=404).exception
+            raise Problem(told, "UnknownUpload", status=404)
         return Upload.model_validate_json(self._note(id).read_text("utf-8")), path
 
     def __getitem__(self, id: str) -> Path:
@@ -133,7 +133,7 @@ async def write_file(given: UploadFile, path: Path, most: int) -> int:
             size += len(piece)
             if size > most:
                 told = f"{shown_name(given.filename)} is larger than {most} bytes, which is the limit for a file"
-                raise Problem(told, "RequestTooLarge", status=413).exception
+                raise Problem(told, "RequestTooLarge", status=413)
             await asyncio.to_thread(file.write, piece)
     return size
 

@@ -196,29 +196,26 @@ class ClientEvent(Protocol):
         ...
 
 
+@dataclasses.dataclass(eq=False)
 class Run:
     """One run of a workflow: its input, and what is made of its events. The defaults suit any graph."""
 
     texts: ClassVar[bool] = False
     """Whether all that chat models write in it is told as `TextStreamed`: for nodes that tell nothing themselves."""
+    given: Mapping[str, Any]
+    """The input as it was given, valid, in plain JSON."""
+    graph_input: Any
+    """What the graph is run with."""
+    title: str
+    """What a list of runs calls it, for example the question; put in one line and cut."""
+    workflow: Workflow[Any] | None = None
+    """Whose run it is."""
+    usage: UsageRecorder = dataclasses.field(default_factory=lambda: UsageRecorder(prices()), init=False)
+    """What its model calls use."""
 
-    def __init__(
-        self, given: Mapping[str, Any], graph_input: Any, title: str, workflow: Workflow[Any] | None = None
-    ) -> None:
-        """Prepare a run.
-
-        Args:
-            given: The input as it was given, valid, in plain JSON.
-            graph_input: What the graph is run with.
-            title: What a list of runs calls it, for example the question; put in one line and cut.
-            workflow: Whose run it is.
-        """
-        self.given = dict(given)
-        self.graph_input = graph_input
-        self.title = " ".join(title.split())[:LONGEST_TITLE]
-        self.workflow = workflow
-        self.usage = UsageRecorder(prices())
-        """What its model calls use."""
+    def __post_init__(self) -> None:
+        self.given = dict(self.given)
+        self.title = " ".join(self.title.split())[:LONGEST_TITLE]
 
     @property
     def identity(self) -> Mapping[str, Any]:

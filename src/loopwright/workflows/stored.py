@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from loopwright.errors import ModelError
 from loopwright.models import aask
 from loopwright.models.embedded.catalogue import Role
-from loopwright.retrieval.protocols import Embedder
 from loopwright.retrieval.stores import open_store
 from loopwright.retrieval.stores.store import KnowledgeStore
+from loopwright.retrieval.vectors import Embedder
 from loopwright.retrieval.web import untrusted_line
 from loopwright.workflows import runtime
 from loopwright.workflows.sections import AUTO, WorkflowConfig

@@ -20,10 +20,13 @@ def read_texts(model: type[BaseModel], given: dict[str, Any]) -> dict[str, Any]:
         for problem in error.errors():
             inside: Any = given
             made: Any = read
+            of_lists = problem["type"].startswith(("list", "tuple", "set", "frozen_set"))
             with suppress(LookupError, TypeError, ValueError, RecursionError):  # there is no such place, or no JSON
                 for step in () if problem["type"].startswith(_FORM) else problem["loc"]:
                     if isinstance(inside[step], str):
-                        made[step] = json.loads(inside[step])
+                        made[step] = said = json.loads(inside[step])
+                        if isinstance(said, list) and len(inside) == 1 and isinstance(made, list) and not of_lists:
+                            made[:] = said  # the list itself was given as its one item
                         break
                     inside, made = inside[step], made[step]
     return read

@@ -82,7 +82,8 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
         if limit is not None and isinstance(graph, BoundedGraph):
             raise GraphError(f"graph {name!r} is bounded already, by limits of its own: leave the limit away")
         self.name, self.place, self.title, self.store = name, place, title, InMemoryStore()
-        self._graph = graph
+        self.given = graph
+        """As it was given."""
         self._limit = USUAL_LIMIT if limit is None else limit
         super().__init__(Services(WorkflowConfig()))
         # Which model serves which node is the graph's own business.
@@ -119,7 +120,7 @@ class UserGraph(Workflow[Services[WorkflowConfig]]):
 
     def build(self, services: Services[WorkflowConfig]) -> BoundedGraph:
         """Bound the graph, unless it is bounded already."""
-        return self._graph if isinstance(self._graph, BoundedGraph) else bounded(self._graph, limit=self._limit)
+        return self.given if isinstance(self.given, BoundedGraph) else bounded(self.given, limit=self._limit)
 
     def outcome(self, state: Mapping[str, Any]) -> Outcome:
         """What came of a run; what the state calls a score is one, and the first from 0 to 1 is the quality."""

@@ -1,6 +1,6 @@
 """Where the run history is kept: SQLite by default, PostgreSQL for production, one protocol and one code."""
 
-from loopwright.runs.store.entries import KeptEvent, NewEvents
+from loopwright.runs.schemas import KeptEvent, NewEvents
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.store.opening import open_runs
 

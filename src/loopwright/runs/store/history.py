@@ -8,14 +8,25 @@ from datetime import datetime
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, and_, bindparam, delete, false, func, insert, or_, select, update
+from sqlalchemy import Connection, Executable, and_, bindparam, delete, false, func, insert, or_, select, update
 
 from loopwright.database.database import Database
 from loopwright.database.values import microseconds
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import AttemptLost, InputError, UnknownRun
-from loopwright.runs.schemas import ENDED, Channel, KeptEvaluation, Order, PromptVersion, RunFilter, RunPage, RunRecord
-from loopwright.runs.store.entries import Charge, KeptEvent, NewEvents, within
+from loopwright.runs.schemas import (
+    ENDED,
+    Channel,
+    Charge,
+    KeptEvaluation,
+    KeptEvent,
+    NewEvents,
+    Order,
+    PromptVersion,
+    RunFilter,
+    RunPage,
+    RunRecord,
+)
 from loopwright.runs.store.listing import page, tags_of
 from loopwright.runs.store.tables import (
     ALLOWANCES,
@@ -33,8 +44,6 @@ from loopwright.runs.store.tables import (
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_PORTION = 500
 
 
 class RunStore:
@@ -153,9 +162,7 @@ class RunStore:
         there = or_(RUNS.c.id == run_id, and_(*between, func.rtrim(RUNS.c.id, "0123456789") == other))
         ids = select(RUNS.c.id).where(there).order_by(func.length(RUNS.c.id).desc(), RUNS.c.id.desc()).limit(newest)
         wanted = select(RUNS.c.id, RUNS.c.summary, RUNS.c.document).where(RUNS.c.id.in_(ids))
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted).all()
-        return [read(RunRecord, f"run {row.id!r}", row.summary, row.document) for row in rows]
+        return [read(RunRecord, f"run {row.id!r}", row.summary, row.document) for row in self._rows(wanted)]
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Keep what people call a run, in place of what they called it before.
@@ -172,15 +179,13 @@ class RunStore:
 
     def tags(self) -> Sequence[str]:
         """The tags that any run has, in order."""
-        with self._database.reading() as connection:
-            return connection.scalars(select(TAGS.c.tag).distinct().order_by(TAGS.c.tag)).all()
+        return self._first(select(TAGS.c.tag).distinct().order_by(TAGS.c.tag))
 
     def graph(self, run_id: str) -> ShownGraph | None:
         """The graph that a run ran on, or None if the run is not kept."""
         wanted = select(GRAPHS.c.document).join(RUNS, RUNS.c.graph == GRAPHS.c.digest).where(RUNS.c.id == run_id)
-        with self._database.reading() as connection:
-            document = connection.scalars(wanted).one_or_none()
-        return None if document is None else read(ShownGraph, f"the graph of run {run_id!r}", document)
+        documents = self._first(wanted)
+        return read(ShownGraph, f"the graph of run {run_id!r}", documents[0]) if documents else None
 
     def events(
         self, run_id: str, channel: Channel = "run", after: int = 0, limit: int = 1000, size: int | None = None
@@ -216,8 +221,7 @@ class RunStore:
     def count(self, run_id: str, channel: Channel = "run") -> int:
         """How many events a run has."""
         found = select(func.count()).select_from(EVENTS).join(RUNS, RUNS.c.key == EVENTS.c.run)
-        with self._database.reading() as connection:
-            return connection.execute(found.where(RUNS.c.id == run_id, EVENTS.c.channel == channel)).scalar_one()
+        return self._first(found.where(RUNS.c.id == run_id, EVENTS.c.channel == channel))[0]
 
     def list(
         self, wanted: RunFilter, limit: int = 50, before: str | None = None, order: Order = "started_at"
@@ -240,14 +244,12 @@ class RunStore:
         """How many runs go on or wait their turn, by workflow and status."""
         kinds = RUNS.c.workflow, RUNS.c.status
         counted = select(*kinds, func.count().label("number")).where(RUNS.c.status.in_(("running", "queued")))
-        with self._database.reading() as connection:
-            return {(row.workflow, row.status): row.number for row in connection.execute(counted.group_by(*kinds))}
+        return {(row.workflow, row.status): row.number for row in self._rows(counted.group_by(*kinds))}
 
     def going_on(self) -> Sequence[str]:
         """The runs that go on, then those that wait their turn; the oldest of each first."""
         wanted = select(RUNS.c.id).where(RUNS.c.status.in_(("running", "queued")))
-        with self._database.reading() as connection:
-            return connection.scalars(wanted.order_by(RUNS.c.status.desc(), RUNS.c.started_at, RUNS.c.id)).all()
+        return self._first(wanted.order_by(RUNS.c.status.desc(), RUNS.c.started_at, RUNS.c.id))
 
     def delete(self, run_id: str, first: Callable[[str], None] | None = None) -> bool:
         """Forget a run that has ended, with its events; its children stay, and name a parent that is not kept.
@@ -284,16 +286,14 @@ class RunStore:
             false() if older_than is None else ended.c.started_at < microseconds(older_than),
             false() if keep is None else ended.c.place > keep,
         )
-        with self._database.reading() as connection:
-            return connection.scalars(select(ended.c.id).where(goes).order_by(ended.c.started_at, ended.c.id)).all()
+        return self._first(select(ended.c.id).where(goes).order_by(ended.c.started_at, ended.c.id))
 
     def prompt_versions(self, workflow: str, prompt: str | None = None) -> Sequence[PromptVersion]:
         """The versions that people wrote, of one prompt or all, by prompt and version; not those of the package."""
         wanted = select(PROMPTS.c.document).where(PROMPTS.c.workflow == workflow)
         if prompt is not None:
             wanted = wanted.where(PROMPTS.c.prompt == prompt)
-        with self._database.reading() as connection:
-            documents = connection.scalars(wanted.order_by(PROMPTS.c.prompt, PROMPTS.c.version)).all()
+        documents = self._first(wanted.order_by(PROMPTS.c.prompt, PROMPTS.c.version))
         return [read(PromptVersion, f"a prompt of {workflow!r}", document) for document in documents]
 
     def keep_prompt(self, version: PromptVersion) -> None:
@@ -315,9 +315,7 @@ class RunStore:
     def assignments(self, workflow: str) -> dict[str, str | None]:
         """The chat models that people chose: node -> model; None for no model."""
         wanted = select(ASSIGNMENTS.c.node, ASSIGNMENTS.c.model).where(ASSIGNMENTS.c.workflow == workflow)
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted.order_by(ASSIGNMENTS.c.node)).all()
-        return {row.node: row.model for row in rows}
+        return {row.node: row.model for row in self._rows(wanted.order_by(ASSIGNMENTS.c.node))}
 
     def assign(self, workflow: str, node: str, model: str | None, *, clear: bool = False) -> None:
         """Keep which chat model, None for none, serves a node, or ``default``.
@@ -360,9 +358,7 @@ class RunStore:
         table = EVALUATIONS
         wanted = select(table.c.document).where(table.c.workflow == workflow)
         wanted = wanted.order_by(table.c.created_at.desc(), table.c.questions, table.c.version)
-        with self._database.reading() as connection:
-            documents = connection.scalars(wanted).all()
-        return [read(KeptEvaluation, f"an evaluation of {workflow!r}", document) for document in documents]
+        return [read(KeptEvaluation, f"an evaluation of {workflow!r}", document) for document in self._first(wanted)]
 
     def keep_evaluation(self, kept: KeptEvaluation) -> None:
         """Keep what came of labelled questions, in place of what the same version made of them before."""
@@ -393,11 +389,35 @@ class RunStore:
         """Close the database."""
         self._database.close()
 
+    def _rows(self, wanted: Executable) -> Sequence[Any]:
+        with self._database.reading() as connection:
+            return connection.execute(wanted).all()
+
+    def _first(self, wanted: Executable) -> Sequence[Any]:
+        """What stands in the first column of what is found."""
+        return [row[0] for row in self._rows(wanted)]
+
     def _tell(self, connection: Connection, runs: Iterable[str]) -> None:
         """Let the other processes know of which runs something new is kept, as soon as it is."""
         if connection.dialect.name == "postgresql":
             for run_id in runs:
                 connection.execute(select(func.pg_notify(self._database.schema, run_id)))
+
+
+def within(events: Iterable[KeptEvent], size: int | None) -> Iterator[KeptEvent]:
+    """The first of some events.
+
+    Args:
+        events: The events in order.
+        size: Characters of JSON that they have together at most, None for any number; the first is given whatever it
+            has.
+    """
+    taken = 0
+    for number, event in enumerate(events):
+        taken += len(event.data)
+        if number and size is not None and taken > size:
+            return
+        yield event
 
 
 def _tag(connection: Connection, key: int, tags: Iterable[str]) -> None:
@@ -409,11 +429,8 @@ def _keys(connection: Connection, epochs: Sequence[tuple[str, int]]) -> dict[str
     """Id -> key of those runs that are kept; raises `AttemptLost` where an attempt after the given one began."""
     # Until the transaction ends, nobody deletes what was found, or begins another attempt; SQLite needs no lock.
     wanted = select(RUNS.c.id, RUNS.c.key, RUNS.c.epoch).with_for_update(read=True, key_share=True)
-    listed = sorted({run_id for run_id, _epoch in epochs})
-    found: dict[str, Any] = {}
-    for start in range(0, len(listed), _PORTION):
-        portion = listed[start : start + _PORTION]
-        found.update({row.id: row for row in connection.execute(wanted.where(RUNS.c.id.in_(portion)))})
+    there = wanted.where(RUNS.c.id.in_(sorted({run_id for run_id, _epoch in epochs})))
+    found: dict[str, Any] = {row.id: row for row in connection.execute(there)}
     for run_id, epoch in epochs:
         if run_id in found and epoch < found[run_id].epoch:
             raise AttemptLost(run_id, epoch, found[run_id].epoch)

@@ -5,8 +5,7 @@ One of another format is refused, and nothing of it is touched.
 
 from sqlalchemy import Connection, insert, select
 
-from loopwright.database.database import Format
-from loopwright.database.opening import open_database
+from loopwright.database.database import Format, open_database
 from loopwright.postgres import STANDSTILL
 from loopwright.runs.store.history import RunStore
 from loopwright.runs.store.tables import FORMAT, HISTORY, METADATA

@@ -135,7 +135,7 @@ def _hosted(context: Context, assistant_id: str) -> Workflow[Any]:
     for hosted in context.hub.workflows.values():
         if assistant_id in (hosted.name, hosted.title, _assistant_id(hosted)):
             return hosted
-    return context.workflow(assistant_id)
+    return context.hub.hosted(assistant_id)
 
 
 def _assistant_id(hosted: Workflow[Any]) -> str:
@@ -212,7 +212,7 @@ async def create_thread(asked: NewThread, threads: AllThreads) -> dict[str, Any]
     if not await threads.known(thread_id):
         threads.create(thread_id)
     elif asked.if_exists == "raise":
-        raise Problem(f"there is a thread {thread_id!r} already", "Conflict", status=409).exception
+        raise Problem(f"there is a thread {thread_id!r} already", "Conflict", status=409)
     return await threads.described(thread_id)
 
 
@@ -280,7 +280,7 @@ async def get_thread_run(thread_id: str, run_id: str, threads: AllThreads) -> di
 
 @router.get("/threads/{thread_id}/runs/{run_id}/join")
 async def join_run(thread_id: str, run_id: str, threads: AllThreads) -> Response:
-    """Wait for one of its runs, and answer with its state."""
+    """Wait for one of its runs, and answer with its output."""
     record = await _turn(thread_id, run_id, threads)
     return _ended(waited(threads, False, record), record, thread_id)
 
@@ -306,11 +306,11 @@ async def _turn(thread_id: str, run_id: str, threads: Threads) -> RunRecord:
     for record in await threads.turns(thread_id):
         if record.id == run_id:
             return record
-    raise Problem(f"thread {thread_id} has no run {run_id[:80]!r}", "UnknownRun", status=404).exception
+    raise Problem(f"thread {thread_id} has no run {run_id[:80]!r}", "UnknownRun", status=404)
 
 
 def _shown(threads: Threads, record: RunRecord, thread_id: str) -> dict[str, Any]:
-    assistant_id = _assistant_id(threads.context.workflow(record.workflow))
+    assistant_id = _assistant_id(threads.context.hub.hosted(record.workflow))
     statuses = {"queued": "pending", "running": "running", "failed": "error"}
     return plain_json(
         {
@@ -408,7 +408,7 @@ async def run_for_front_end(workflow: str, threads: AllThreads, http: Request) -
         from loopwright.server import agui
     except ModuleNotFoundError as error:
         told = f"{error.name} is not installed: pip install 'loopwright[ag-ui]'"
-        raise Problem(told, "ConfigError", status=501).exception from None
+        raise Problem(told, "ConfigError", status=501) from None
     asked, begun = agui.begun(threads, _hosted(threads.context, workflow), await http.body())
     follow = partial(agui.frames, threads.context, asked)
     answer = await _answer(threads, http, begun, follow, cancel=True, idle=IDLE, failed=agui.failed)
@@ -441,7 +441,7 @@ async def stream_run(asked: NewRun, threads: AllThreads, http: Request) -> Respo
 @router.post("/runs/wait")
 @router.post("/threads/{thread_id}/runs/wait")
 async def await_run(asked: NewRun, threads: AllThreads, http: Request) -> Response:
-    """Run the thread, if there is one, and answer with its state."""
+    """Run the thread, if there is one, and answer with its output."""
     thread_id = http.path_params.get("thread_id")
     begin, cancel = _begun(asked, thread_id, threads), asked.on_disconnect == "cancel"
     return _ended(*await _answer(threads, http, begin, partial(waited, threads, cancel), cancel=cancel), thread_id)

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 
-from loopwright.runs.schemas import RunRecord
-from loopwright.runs.store.entries import KeptEvent
+from loopwright.runs.schemas import KeptEvent, RunRecord
 from loopwright.server.agent_api.threads import Threads, asked_of, ended_well
 from loopwright.server.answering import end_of
 from loopwright.server.sse import followed

@@ -6,7 +6,7 @@ has none yet is known to this process alone, and taken for an empty one where se
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from weakref import WeakValueDictionary
@@ -123,7 +123,7 @@ class Threads:
         found = await self._kept(thread_id, newest)
         if not found and thread_id not in self._created and not self.context.hub.shared:
             told = f"there is no thread {thread_id[:80]!r}: create it, or give if_not_exists='create'"
-            raise Problem(told, "UnknownThread", status=404).exception
+            raise Problem(told, "UnknownThread", status=404)
         return found
 
     async def _kept(self, thread_id: str, newest: int | None) -> list[RunRecord]:
@@ -225,7 +225,7 @@ class Threads:
             if turns[0].status in ENDED:
                 break
             if asked.multitask_strategy == "reject":
-                raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
+                raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409)
             if asked.multitask_strategy != "enqueue":
                 await self._require_possible(workflow, asked, turns)
                 await hub.cancel(turns[0].id)
@@ -271,7 +271,7 @@ class Threads:
                 snapshot = await anext(graph.aget_state_history(place_of(record.id), limit=1))
             if snapshot.created_at is not None or checkpoint_id is None:
                 return record, snapshot
-        raise Problem(f"there is no checkpoint {checkpoint_id!r}", "UnknownCheckpoint", status=404).exception
+        raise Problem(f"there is no checkpoint {checkpoint_id!r}", "UnknownCheckpoint", status=404)
 
     async def history(self, thread_id: str, before: str | None) -> AsyncIterator[dict[str, Any]]:
         """The states of a thread, or those before a checkpoint of it, the last one first, each once."""
@@ -295,9 +295,9 @@ class Threads:
             raise InputError(f"thread {thread_id} has no state yet: run it first")
         last = turns[0]
         if last.status not in ENDED:
-            raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409).exception
+            raise Problem(f"thread {thread_id} is busy", "Busy", can_retry=True, status=409)
         if isinstance(values, Mapping):
-            check_state(self.context.workflow(last.workflow), values)
+            check_state(self.context.hub.hosted(last.workflow), values)
         if checkpoint_id is not None and (of := (await self._at(turns, checkpoint_id))[0]) is not last:
             # Of an earlier turn: what is written goes on from it, in the thread of the last one.
             saved = await self.context.hub.saved(of, checkpoint_id)
@@ -331,22 +331,24 @@ class Threads:
             "interrupts": [_interrupt(each) for each in snapshot.interrupts],
         }  # fmt: skip
 
-    def values(self, snapshot: StateSnapshot, record: RunRecord | None) -> dict[str, Any]:
-        """The values of a state in plain JSON."""
+    def values(
+        self, snapshot: StateSnapshot, record: RunRecord | None, output: Container[str] | None = None
+    ) -> dict[str, Any]:
+        """The values of a state in plain JSON; given the keys of the graph's output, those alone."""
         values: Any = snapshot.values
         if not isinstance(values, Mapping):
             values = {"__root__": values} if values is not None else {}
-        return self._seen(values, record)
+        return self._seen({key: each for key, each in values.items() if output is None or key in output}, record)
 
     def _seen(self, values: Any, record: RunRecord | None) -> Any:
         """Values in plain JSON, without those that name files of this machine."""
-        places = self.context.workflow(record.workflow).places if record else ()
+        places = self.context.hub.hosted(record.workflow).places if record else ()
         if isinstance(values, Mapping):
             values = {key: value for key, value in values.items() if key not in places}
         return plain_json(values)
 
     async def steps(self, record: RunRecord, checkpoint_id: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """What led to a checkpoint: the nodes' updates, and the values; no values of a mere input."""
+        """What led to a checkpoint: the nodes' updates, and the output by then; none of a mere input."""
         graph = self.context.hub.graph(record.workflow)
         snapshot = await graph.aget_state(place_of(record.id, checkpoint_id))
         if (snapshot.metadata or {}).get("source") == "input":
@@ -359,13 +361,13 @@ class Threads:
                 for task in before.tasks
                 if task.result is not None and not is_engine_node(task.name) and task.name != "__start__"
             ]
-        return updates, self.values(snapshot, record)
+        return updates, self.values(snapshot, record, graph.output_channels)
 
     async def last(self, record: RunRecord) -> dict[str, Any]:
-        """The values that a run ended with; with what it asks, if it waits."""
-        snapshot = await self.context.hub.graph(record.workflow).aget_state(place_of(record.id))
-        values = self.values(snapshot, record)
-        return {**values, "__interrupt__": asked_of(record)} if record.asked else values
+        """The output that a run ended with; with what it asks, if it waits."""
+        graph = self.context.hub.graph(record.workflow)
+        output = self.values(await graph.aget_state(place_of(record.id)), record, graph.output_channels)
+        return {**output, "__interrupt__": asked_of(record)} if record.asked else output
 
 
 def ended_well(record: RunRecord) -> bool:

@@ -64,10 +64,10 @@ async def ready(context: Here, request: Request) -> Ready:
         # No token is asked for here, and where the store lies is not for everyone.
         logger.warning("not ready: the store cannot be used: %s", str(error) or f"no answer within {PATIENCE:g} s")
         told = "the store cannot be used: the server's log says why"
-        raise Problem(told, "StoreError", can_retry=True, status=503).exception from error
+        raise Problem(told, "StoreError", can_retry=True, status=503) from error
     if documents == 0:
         told = "the store holds nothing: ingest documents first"
-        raise Problem(told, "NothingIngested", can_retry=True, status=503).exception
+        raise Problem(told, "NothingIngested", can_retry=True, status=503)
     return Ready(documents=documents)
 
 

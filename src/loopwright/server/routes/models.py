@@ -49,13 +49,13 @@ class ChooseModel(BaseModel):
 @router.get("", operation_id="list_models", responses=MISSING)
 async def list_models(workflow: str, context: Here) -> NodeModels:
     """The chat models of a workflow's nodes."""
-    return await _models(context, context.workflow(workflow))
+    return await _models(context, context.hub.hosted(workflow))
 
 
 @router.put("/{node}", operation_id="choose_model", responses=MISSING)
 async def choose_model(workflow: str, node: str, asked: ChooseModel, context: Here) -> NodeModels:
     """Choose the chat model of a node; runs that begin from now on use it."""
-    hosted = context.workflow(workflow)
+    hosted = context.hub.hosted(workflow)
     check_node(hosted, node)
     check_model(hosted, asked.model)
     await context.hub.store.aside(context.hub.store.assign, hosted.name, node, asked.model)
@@ -65,7 +65,7 @@ async def choose_model(workflow: str, node: str, asked: ChooseModel, context: He
 @router.delete("/{node}", operation_id="unchoose_model", responses=MISSING)
 async def unchoose_model(workflow: str, node: str, context: Here) -> NodeModels:
     """Let the configuration decide again on the chat model of a node."""
-    hosted = context.workflow(workflow)
+    hosted = context.hub.hosted(workflow)
     check_node(hosted, node)
     await context.hub.store.aside(context.hub.store.assign, hosted.name, node, None, clear=True)
     return await _models(context, hosted)

@@ -51,7 +51,7 @@ def page_router(folder: Path = BUILT) -> APIRouter:
         try:
             return _safe(await assets.get_response(name, request.scope), "public, max-age=31536000, immutable")
         except (HTTPException, ValueError):
-            raise Problem("the page has no such file: load it again", "NotFound", status=404).exception from None
+            raise Problem("the page has no such file: load it again", "NotFound", status=404) from None
 
     return router
 

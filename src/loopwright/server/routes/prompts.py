@@ -66,7 +66,7 @@ class EditPrompt(BaseModel):
 @router.get("", operation_id="list_prompts", responses=MISSING)
 async def list_prompts(workflow: str, context: Here) -> list[PromptEntry]:
     """The prompts of a workflow."""
-    hosted = context.workflow(workflow)
+    hosted = context.hub.hosted(workflow)
     library = hosted.prompts or PromptLibrary(())
     return [
         _entry(hosted, library, prompt, await _versions(context, hosted, library, prompt)) for prompt in library.ids()
@@ -92,7 +92,7 @@ async def edit_prompt(workflow: str, prompt: str, asked: EditPrompt, context: He
         told = (
             f"prompt {prompt!r} is at version {newest}, and version {asked.base_version} was edited: look at it again"
         )
-        raise Problem(told, "Conflict", status=409).exception
+        raise Problem(told, "Conflict", status=409)
     kept = PromptVersion(
         workflow=hosted.name, prompt=prompt, version=newest + 1, text=asked.text, author=asked.author, note=asked.note,
         created_at=datetime.now(UTC), digest=Prompt(prompt, newest + 1, asked.text).digest,
@@ -100,16 +100,16 @@ async def edit_prompt(workflow: str, prompt: str, asked: EditPrompt, context: He
     try:
         await context.hub.store.aside(context.hub.store.keep_prompt, kept)
     except InputError as error:
-        raise Problem(str(error), "Conflict", status=409).exception from None
+        raise Problem(str(error), "Conflict", status=409) from None
     return kept
 
 
 def _with_prompt(context: Context, workflow: str, prompt: str) -> tuple[Workflow, PromptLibrary]:
-    hosted = context.workflow(workflow)
+    hosted = context.hub.hosted(workflow)
     library = hosted.prompts or PromptLibrary(())
     if prompt not in library.ids():
         told = f"workflow {workflow!r} has no prompt {prompt[:80]!r}. Known: {', '.join(library.ids()) or 'none'}."
-        raise Problem(told, "UnknownPrompt", status=404).exception
+        raise Problem(told, "UnknownPrompt", status=404)
     return hosted, library
 
 

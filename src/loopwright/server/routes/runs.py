@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from loopwright.diagram.shown import ShownGraph
 from loopwright.errors import UnknownRun
+from loopwright.runs.checkpoints import CheckpointView, checkpoints, logged, state_at
 from loopwright.runs.compare import Comparison, compare
 from loopwright.runs.reproducing import test_of
 from loopwright.runs.schemas import MOST_TAGS, LoggedEvent, Order, RunFilter, RunPage, RunRecord, Tag
-from loopwright.runs.states import CheckpointView, checkpoints, logged, state_at
 from loopwright.server.answering import begin_once
 from loopwright.server.context import RUN_ID, Context, Here
 from loopwright.server.described import streamed
@@ -139,7 +139,7 @@ class CheckpointState(BaseModel):
 @router.post("", status_code=201, operation_id="start_run", responses=STARTS | {409: PROBLEM, 422: PROBLEM})
 async def start_run(asked: StartRun, context: Here, idempotency_key: IdempotencyKey = None) -> RunRecord:
     """Begin a run, or let it wait its turn; it goes on whether or not anybody follows it."""
-    hosted = context.workflow(asked.workflow)
+    hosted = context.hub.hosted(asked.workflow)
     changes = require_harmless(asked, hosted)
     begin = partial(context.hub.start, hosted.name, asked.input, changes=changes, priority=asked.priority)
     return await begin_once(context, idempotency_key, asked.model_dump(mode="json"), begin)
@@ -220,7 +220,7 @@ async def resume_run(run_id: RunId, context: Here, asked: ResumeRun | None = Non
 async def fork_run(run_id: RunId, asked: ForkRun, context: Here) -> RunRecord:
     """Begin a run at a checkpoint of another one, with something changed."""
     record = await context.hub.known(run_id)
-    hosted = context.workflow(record.workflow)
+    hosted = context.hub.hosted(record.workflow)
     check_state(hosted, asked.state or {})
     changes = require_harmless(asked, hosted)
     return await context.hub.fork(run_id, asked.checkpoint_id, state=asked.state, changes=changes)
@@ -251,7 +251,7 @@ async def get_run_test(run_id: RunId, context: Here) -> Response:
     """The run as a test for pytest: its input, the way that it took, and how it ended."""
     record = await context.hub.known(run_id)
     events = await context.hub.store.aside(lambda: [*logged(context.hub.store, run_id, "model_called", "told")])
-    return Response(test_of(record, context.workflow(record.workflow), events), media_type="text/x-python")
+    return Response(test_of(record, context.hub.hosted(record.workflow), events), media_type="text/x-python")
 
 
 def _log(context: Context, run_id: str, after: int, limit: int) -> bytes:

@@ -65,34 +65,34 @@ async def list_workflows(context: Here) -> list[Workflow]:
 @router.get("/{workflow}", operation_id="get_workflow", responses=MISSING)
 async def get_workflow(workflow: str, context: Here) -> Workflow:
     """A workflow."""
-    return await _described(context, context.workflow(workflow))
+    return await _described(context, context.hub.hosted(workflow))
 
 
 @router.get("/{workflow}/topology", operation_id="get_topology", responses=MISSING)
 async def get_topology(workflow: str, context: Here) -> ShownGraph:
     """The graph of a workflow, with its loops and the proof that it stops."""
-    return await asyncio.to_thread(context.hub.shown, context.workflow(workflow).name)
+    return await asyncio.to_thread(context.hub.shown, context.hub.hosted(workflow).name)
 
 
 @router.get("/{workflow}/report", operation_id="get_loop_report", responses=MISSING)
 async def get_loop_report(workflow: str, context: Here) -> LoopReport:
     """What each loop of a workflow did, cost and gained, by the runs that are kept."""
-    return await context.hub.store.aside(workflow_report, context.hub.store, context.workflow(workflow).name)
+    return await context.hub.store.aside(workflow_report, context.hub.store, context.hub.hosted(workflow).name)
 
 
 @router.get("/{workflow}/evaluations", operation_id="list_evaluations", responses=MISSING)
 async def list_evaluations(workflow: str, context: Here) -> list[KeptEvaluation]:
     """What versions of a workflow made of labelled questions, the newest first: what ``evaluate --keep`` kept."""
-    return [*await context.hub.store.aside(context.hub.store.evaluations, context.workflow(workflow).name)]
+    return [*await context.hub.store.aside(context.hub.store.evaluations, context.hub.hosted(workflow).name)]
 
 
 @router.delete("/{workflow}/evaluations", status_code=204, operation_id="delete_evaluation", responses=MISSING)
 async def delete_evaluation(workflow: str, questions: str, version: str, context: Here) -> Response:
     """Forget what a version made of a set of questions."""
-    hosted = context.workflow(workflow)
+    hosted = context.hub.hosted(workflow)
     if not await context.hub.store.aside(context.hub.store.delete_evaluation, hosted.name, questions, version):
         told = f"nothing is kept of {questions[:80]!r} with the version {version[:80]!r}"
-        raise Problem(told, "UnknownEvaluation", status=404).exception
+        raise Problem(told, "UnknownEvaluation", status=404)
     return Response(status_code=204)
 
 
@@ -101,7 +101,7 @@ async def run_workflow(
     workflow: str, context: Here, http: Request, idempotency_key: IdempotencyKey = None
 ) -> RunRecord:
     """Run a workflow and answer in one reply; the body is its input, as JSON or as a form, files in it as such."""
-    hosted = context.workflow(workflow)
+    hosted = context.hub.hosted(workflow)
     try:
         if http.headers.get("content-type", "").lower().startswith("multipart/form-data"):
             if idempotency_key is not None:  # its files have new names each time
@@ -115,7 +115,7 @@ async def run_workflow(
     run = await begin_once(context, idempotency_key, [hosted.name, given], begin)
     record = await context.hub.until_ended(run.id)
     if record.status != "finished" or record.outcome is None:
-        raise failure_of(record).exception
+        raise failure_of(record)
     return record
 
 
