@@ -72,7 +72,7 @@ def test_a_node_that_leaves_the_program_ends_its_own_run_only_in_a_project_of_la
     (tmp_path / "mine.py").write_text(made)
     (tmp_path / "lib" / "src").mkdir(parents=True)
     (tmp_path / "lib" / "src" / "words.py").write_text("WORD = ' PUT'")
-    (tmp_path / ".env").write_text("# a comment\nexport TONE='!'  # as loud as that\nKEY=\"a\nb\"\n")
+    (tmp_path / ".env").write_text('# a comment\nKEY="a\nb"\nexport TONE="\\"\\d!"  # as loud as that\n')
     graphs = {"My graph": "./mine.py:make", "gone": "./gone.py:graph", "other": {"path": "./mine.py:graph"}}
     told = {"graphs": graphs, "dependencies": ["./lib", "langchain"], "env": ".env"}
     (tmp_path / "langgraph.json").write_text(json.dumps(told))
@@ -80,7 +80,7 @@ def test_a_node_that_leaves_the_program_ends_its_own_run_only_in_a_project_of_la
         asked = ({"question": word} for word in ("leave", "stay"))
         left, stayed = (client.post("/v1/workflows/My-graph/run", json=each) for each in asked)
         assert (left.status_code, left.json()["error_type"]) == (500, "SystemExit")
-        assert stayed.json()["outcome"]["answer"] == "STAY PUT!"
+        assert stayed.json()["outcome"]["answer"] == 'STAY PUT"\\d!'
         assert client.get("/v1/assistants/My graph").json()["name"] == "My graph"
         assert process.poll() is None
         wrong = (
@@ -97,7 +97,8 @@ def test_a_node_that_leaves_the_program_ends_its_own_run_only_in_a_project_of_la
         f"loopwright: langgraph.json: 'gone' cannot be loaded: there is no file {tmp_path / 'gone.py'}; it is left out",
         "loopwright: langgraph.json holds several graphs: give one of langgraph.json:My graph, langgraph.json:other",
     ]
-    assert loopwright("run", "langgraph.json:My graph", "--question", "stay", cwd=tmp_path).stdout == "STAY PUT!\n"
+    assert "  nodes        " in loopwright("graph", "show", "langgraph.json:My graph", cwd=tmp_path).stdout
+    assert loopwright("run", "langgraph.json:My graph", "--question", "stay", cwd=tmp_path).stdout == 'STAY PUT"\\d!\n'
 
 
 OPENED = """

@@ -6,10 +6,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from pydantic import create_model
 
 from loopwright.cli.serve import opened
 from loopwright.errors import ConfigError
 from loopwright.workflows import registry
+from loopwright.workflows.texts import read_texts
 
 HEADLINE = Path(__file__).resolve().parents[2] / "examples/headline/headline.py"
 FILES = {
@@ -147,3 +149,9 @@ def test_any_input_can_be_said_in_words(others, loopwright):
     assert "image is '.', and there is no such file" in loopwright("run", "iqa", "--image=.", "--query=x").stderr
     told = loopwright("run", "iqa", "--image", "a.png", "--query", f"[{'1,' * 5000}1]").stderr
     assert "query: String should have at most 10000 characters" in told, "it was meant as a text"
+
+
+def test_a_list_may_be_given_as_one_text() -> None:
+    asked = create_model("Asked", lines=list[dict[str, int]], grid=list[list[int]], words=list[str])
+    given = {"lines": ['[{"a": 1}, {"b": 2}]'], "grid": ["[1, 2]"], "words": ['["a"]']}
+    assert read_texts(asked, given) == {"lines": [{"a": 1}, {"b": 2}], "grid": [[1, 2]], "words": ['["a"]']}

@@ -1,9 +1,8 @@
 """What processes spend together of an allowance in a shared history never exceeds it, and nearly all of it is used."""
 
-import json
-import subprocess
-import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
+from multiprocessing import get_context
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,13 +10,17 @@ import numpy as np
 import pytest
 from postgres import postgres_server, postgres_url  # noqa: F401
 from run_histories import a_run
+from shapes import State, graph, loop
 
 from loopwright.config import Allowance
+from loopwright.engine import bounded
+from loopwright.engine.budget.meter import allowance
 from loopwright.runs.allowances import RunAllowances
+from loopwright.runs.schemas import Charge
 from loopwright.runs.store import open_runs
-from loopwright.runs.store.entries import Charge
+from loopwright.testing import ScriptedChatModel
 
-PROGRAM = Path(__file__).parents[1] / "support" / "allowance_process.py"
+model = ScriptedChatModel("four words of reply", repeat_last=True, delay=0.002)
 TOKENS = 7
 """That a call takes: three words asked, four replied."""
 
@@ -27,13 +30,33 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return request.getfixturevalue("postgres_url") if request.param == "postgres" else f"sqlite:{tmp_path / 'runs.db'}"
 
 
+def ask(state: State) -> State:
+    model.bind(max_tokens=5).invoke("three words here")
+    return {"count": state.get("count", 0) + 1}
+
+
+app = bounded(graph("START-ask ask?ask ask?END", ask=ask), [loop("on", "ask", "ask", 3)])
+
+
+def spent(url: str, runs: int, limits: dict[str, float]) -> tuple[int, list[str]]:
+    """Calls of so many runs at once, as long as an allowance lets them, and how the runs ended."""
+    store, before = open_runs(url), len(model.calls)
+
+    def run(number: int) -> str:
+        price = lambda _model, usage: usage.total_tokens / 1000  # noqa: E731
+        allowance.set(RunAllowances(store, [Allowance(per="day", **limits)], a_run(f"{number}"), price, 10))
+        return app.invoke({})["stop_reason"]["loop"]
+
+    with ThreadPoolExecutor(runs) as threads:
+        said = [*threads.map(run, range(runs))]
+    return len(model.calls) - before, said
+
+
 def of_two(url: str, runs: int, **limits: float) -> tuple[int, list[str]]:
-    """What two processes with so many runs each did: calls, and how the runs ended."""
-    words = [sys.executable, PROGRAM, url, str(runs), json.dumps(limits), "2"]
-    told = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=120, check=True).stdout
-    found = [json.loads(line) for line in told.splitlines()]
-    assert len(found) == 2
-    return sum(each["calls"] for each in found), [said for each in found for said in each["said"]]
+    """What two processes with so many runs each did."""
+    with ProcessPoolExecutor(2, get_context("fork")) as processes:
+        found = [*processes.map(spent, [url] * 2, [runs] * 2, [limits] * 2)]
+    return sum(calls for calls, _ in found), [end for _, said in found for end in said]
 
 
 @pytest.mark.parametrize("url", ["postgres", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True)

@@ -3,14 +3,14 @@
 import asyncio
 import hashlib
 import logging
+import os
 import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -30,7 +30,7 @@ from psycopg_pool import PoolTimeout
 from psycopg_pool.base import AttemptWithBackoff
 from shapes import State, graph
 
-from loopwright.checkpoints import aopen_checkpointer, archive, open_checkpointer, sqlite
+from loopwright.checkpoints import aopen_checkpointer, archive, json_files, open_checkpointer, postgres, sqlite
 from loopwright.checkpoints.archive import EPOCH, fence
 from loopwright.checkpoints.postgres import pool_at, prepared
 from loopwright.engine.langgraph_private import LATEST
@@ -110,82 +110,64 @@ async def test_conforms(kind: str, large: int, tmp_path: Path, spec_of: SpecOf, 
     assert all(report.results[capability].tests_passed >= 5 for capability in detected)
 
 
+TEXTS = [str(number) * 40_000 for number in range(4)]
+STEPS = graph(
+    "START-step step?step step?END", State, {"step": lambda state: END if state["count"] >= 4 else "step"},
+    step=lambda state: {"count": state["count"] + 1, "log": [TEXTS[state["count"]]]},
+)  # fmt: skip
+BEGIN: Any = {"count": 0, "log": []}
+GROWN = [TEXTS[:length] for length in (4, 3, 2, 1, 0, 0)]
+"""The log at each checkpoint of a run of these steps, the last one first."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 async def test_concurrent_runs_with_large_values(kind: str, tmp_path: Path, spec_of: SpecOf) -> None:
-    step = {"step": lambda state: {"count": state["count"] + 1, "log": [str(state["count"]) * 40_000]}}
-    again = {"step": lambda state: END if state["count"] >= 4 else "step"}
-    builder = graph("START-step step?step step?END", State, again, **step)
-    expected = [str(number) * 40_000 for number in range(4)]
     async with aopen_checkpointer(spec_of(kind, tmp_path)) as saver:
-        app = builder.compile(checkpointer=saver)
-        runs = [app.ainvoke({"count": 0, "log": []}, attempt(None, str(n)), durability="sync") for n in range(8)]
-        assert [final["log"] for final in await asyncio.gather(*runs)] == [expected] * 8
+        app = STEPS.compile(checkpointer=saver)
+        runs = [app.ainvoke(BEGIN, attempt(None, str(n)), durability="sync") for n in range(8)]
+        assert [final["log"] for final in await asyncio.gather(*runs)] == [TEXTS] * 8
     async with aopen_checkpointer(spec_of(kind, tmp_path)) as other:
-        app = builder.compile(checkpointer=saver if kind == "memory" else other)
+        app = STEPS.compile(checkpointer=saver if kind == "memory" else other)
         for number in range(8):
             history = [item.values.get("log", []) async for item in app.aget_state_history(attempt(None, str(number)))]
-            assert history == [expected[:length] for length in (4, 3, 2, 1, 0, 0)]
+            assert history == GROWN
 
 
-KILLED_BETWEEN = textwrap.dedent(
-    """
-    import os, random, signal, sys
-    from typing import Any, TypedDict
-    from langgraph.graph import END, START, StateGraph
-    from loopwright.checkpoints import json_files, open_checkpointer, postgres, sqlite
+def killed_between(spec: str, kill_at: int) -> None:
+    """A run that dies in one of its saves: the large values are written by then, the checkpoint or the commit is not."""
+    saves = count(1)
 
-    spec, kill_at = sys.argv[1], int(sys.argv[2])
-
-    class State(TypedDict, total=False):
-        n: int
-        data: Any
-
-    saves = 0
-
-    def die_before(save):
-        def instead(*arguments):
-            global saves
-            saves += 1
-            if saves == kill_at:
+    def before(save: Callable[..., Any]) -> Callable[..., Any]:
+        def instead(*given: Any) -> Any:
+            if next(saves) == kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return save(*arguments)
+            return save(*given)
+
         return instead
 
-    # The large values are written by then, the checkpoint or the commit is not.
-    json_files.complete = die_before(json_files.complete)
+    json_files.complete = before(json_files.complete)
     for of in (sqlite.SqliteSaver, postgres.PostgresSaver):
-        of.put = die_before(of.put)
-
-    builder = StateGraph(State)
-    builder.add_node("step", lambda state: {"n": state["n"] + 1, "data": random.Random(state["n"]).randbytes(90_000)})
-    builder.add_edge(START, "step")
-    builder.add_conditional_edges("step", lambda state: END if state["n"] >= 4 else "step", ["step", END])
-    config = {"configurable": {"thread_id": "1"}}
+        of.put = before(of.put)
     with open_checkpointer(spec) as saver:
-        graph = builder.compile(checkpointer=saver)
-        begun = graph.get_state(config).values
-        final = graph.invoke(None if begun else {"n": 0, "data": b""}, config, durability="sync")
-        for item in graph.get_state_history(config):
-            n = item.values.get("n", 0)
-            assert item.values.get("data", b"") == (random.Random(n - 1).randbytes(90_000) if n else b"")
-    print(final["n"])
-    """
-)
+        STEPS.compile(checkpointer=saver).invoke(BEGIN, attempt(None), durability="sync")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.matrix
 @pytest.mark.parametrize("kill_at", [3, 4])
 @pytest.mark.parametrize("kind", LASTING)
 def test_a_kill_between_a_large_value_and_its_checkpoint(
     kind: str, kill_at: int, tmp_path: Path, spec_of: SpecOf
 ) -> None:
-    command = [sys.executable, "-c", KILLED_BETWEEN, spec_of(kind, tmp_path)]
-    first = subprocess.run([*command, str(kill_at)], capture_output=True, text=True, timeout=120, check=False)
-    assert first.returncode == -signal.SIGKILL, first.stderr
-    second = subprocess.run([*command, "0"], capture_output=True, text=True, timeout=120, check=False)
-    assert second.returncode == 0, second.stderr
-    assert second.stdout.strip() == "4"
+    spec = spec_of(kind, tmp_path)
+    child = get_context("fork").Process(target=killed_between, args=(spec, kill_at))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    with open_checkpointer(spec) as saver:
+        app = STEPS.compile(checkpointer=saver)
+        begun = app.get_state(attempt(None)).values
+        assert app.invoke(None if begun else BEGIN, attempt(None), durability="sync")["log"] == TEXTS
+        assert [item.values.get("log", []) for item in app.get_state_history(attempt(None))] == GROWN
 
 
 def iqa_findings() -> dict[str, Any]:

@@ -21,8 +21,7 @@ from loopwright.errors import AttemptLost, InputError, StoreError
 from loopwright.runs.schemas import KeptEvaluation, LoopPasses, Order, PromptVersion, RunFilter, RunRecord, UsageRow
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs, opening, tables
 from loopwright.workflows.api import Citation, Outcome, RunChanges
-from loopwright.workflows.evaluation.figures import Figure
-from loopwright.workflows.evaluation.results import EvaluatedAnswer
+from loopwright.workflows.evaluation.results import EvaluatedAnswer, Figure
 
 Open = Callable[[], RunStore]
 

@@ -3,52 +3,45 @@
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
-import textwrap
 import time
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
+import numpy as np
 import pytest
 from documents import make_jsonl
 from ingesting import contents, fresh, in_new_process, ingest_into, people, write
+from store_contract import contribution
 
+from loopwright.retrieval.records import Contribution
 from loopwright.retrieval.stores import open_store
 
-SUPPORT = Path(__file__).resolve().parents[1] / "support"
 DOCUMENTS = 160
 BATCH = 20
 
-# Puts what is missing, in batches; every fifth document again, with another digest, so that replacing is killed too.
-WRITE = textwrap.dedent(
-    f"""
-    import sys
-    import numpy as np
-    from loopwright.retrieval.stores import open_store
-    from store_contract import contribution
 
-    def document(number, digest):
-        id = f"d{{number:04}}"
-        texts = [f"word{{number}} common text {{place}} {{digest}}" for place in range(1 + number % 4)]
-        return contribution(id, *texts, digest=digest, names=["Ada", f"Name {{number}}"], tags=["t"])
+def document(number: int, digest: str) -> Contribution:
+    texts = [f"word{number} common text {place} {digest}" for place in range(1 + number % 4)]
+    return contribution(f"d{number:04}", *texts, digest=digest, names=["Ada", f"Name {number}"], tags=["t"])
 
-    with open_store("sqlite:" + sys.argv[1]) as store:
-        print("open", flush=True)
-        for digest, numbers in (("1", range({DOCUMENTS})), ("2", range(0, {DOCUMENTS}, 5))):
-            wanted = [document(number, digest) for number in numbers]
+
+def put_all(path: Path, opened: Any = None) -> None:
+    """Put what is missing, in batches; every fifth document again, with another digest: replacing is killed too."""
+    with open_store(f"sqlite:{path}") as store:
+        if opened:
+            opened.set()
+        for digest, numbers in (("1", range(DOCUMENTS)), ("2", range(0, DOCUMENTS, 5))):
             known = store.digests()
+            wanted = [document(number, digest) for number in numbers]
             missing = [item for item in wanted if known.get(item.document.id, "") < digest]
-            for start in range(0, len(missing), {BATCH}):
-                batch = missing[start : start + {BATCH}]
+            for start in range(0, len(missing), BATCH):
+                batch = missing[start : start + BATCH]
                 store.put(batch)
                 store.put_vectors("m", [(item.passages[0], np.ones(8)) for item in batch])
-        while passages := store.without_vector("m", {BATCH}):
+        while passages := store.without_vector("m", BATCH):
             store.put_vectors("m", [(passage, np.ones(8)) for passage in passages])
-    """
-)
 
 
 def check(path: Path) -> int:
@@ -72,23 +65,23 @@ def check(path: Path) -> int:
 
 @pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_kills_at_random_moments_leave_whole_documents(tmp_path: Path, kills: int) -> None:
-    path, program = tmp_path / "k.db", f"import sys; sys.path.insert(0, {str(SUPPORT)!r}){WRITE}"
-    chance = random.Random(kills)
+    path, chance, fork = tmp_path / "k.db", random.Random(kills), get_context("fork")
     seen: list[int] = []
     for _ in range(kills):
-        with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(chance.uniform(0.0, 0.3))
-            process.kill()
-        if process.returncode == 0:
+        opened = fork.Event()
+        process = fork.Process(target=put_all, args=(path, opened))
+        process.start()
+        assert opened.wait(60)
+        time.sleep(chance.uniform(0.0, 0.3))
+        process.kill()
+        process.join()
+        if process.exitcode == 0:
             break  # it was faster
-        assert process.returncode == -signal.SIGKILL
+        assert process.exitcode == -signal.SIGKILL
         seen.append(check(path))
     assert seen
     assert seen == sorted(seen)
-    with mock.patch.object(sys, "argv", ["", str(path)]):
-        exec(WRITE, {})
+    put_all(path)
     assert check(path) == DOCUMENTS
     with open_store(f"sqlite:{path}") as store:
         assert [int(id[1:]) for id, digest in store.digests().items() if digest == "2"] == [*range(0, DOCUMENTS, 5)]

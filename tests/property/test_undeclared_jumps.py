@@ -86,8 +86,8 @@ def run(seed: int) -> str:
 
 
 def test_a_run_ends_with_an_outcome_or_with_our_error() -> None:
-    found = Counter(run(seed) for seed in range(60))
-    assert found["ended"] > 8
+    found = Counter(run(seed) for seed in range(30))
+    assert found["ended"] > 4
     assert any(word.startswith("stopped") for word in found), found
 
 

@@ -17,9 +17,8 @@ from typing_extensions import TypedDict
 
 from loopwright.engine import Loop, bounded
 from loopwright.errors import InputError
-from loopwright.runs.checkpoints import thread
+from loopwright.runs.checkpoints import checkpoints, state_at, thread
 from loopwright.runs.editing import restored
-from loopwright.runs.states import checkpoints, state_at
 from loopwright.workflows.user_graph import UserGraph
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}

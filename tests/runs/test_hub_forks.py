@@ -10,9 +10,8 @@ from shapes import graph, loop
 
 from loopwright import bounded
 from loopwright.errors import InputError, UnknownNameError
-from loopwright.runs.checkpoints import without_passes
+from loopwright.runs.checkpoints import checkpoints, state_at, without_passes
 from loopwright.runs.schemas import RunFilter
-from loopwright.runs.states import checkpoints, state_at
 
 ASKED = {"question": "where?", "rounds": 3}
 SAVERS = pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from loopwright import astream, bounded
 from loopwright.checkpoints.archive import CheckpointsAway
 from loopwright.engine.events.schema import NodeStarted
 from loopwright.errors import InputError
-from loopwright.runs import reading, states
+from loopwright.runs import reading
+from loopwright.runs.checkpoints import logged
 from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import NewEvents
 from loopwright.runs.tally import Tally
@@ -68,7 +69,7 @@ async def test_the_figures_of_a_resumed_run_are_those_of_its_log(tmp_path: Path)
         live = await ran(hub, {**ASKED, "model": True, "fail": "left#2"})
         record = await hub.until_ended((await hub.resume(live.id)).id)
         tally = Tally()
-        for event in states.logged(hub.store, live.id):
+        for event in logged(hub.store, live.id):
             tally.see(event)
     assert {key: getattr(record, key) for key in tally.figures()} == tally.figures()
     assert (record.model_calls, record.seconds) == (4, tally.figures()["seconds"])
@@ -230,7 +231,7 @@ async def test_a_run_that_waited_and_cannot_begin_any_more_says_why_at_once(tmp_
     async with opened(tmp_path, Walk()) as hub:
         async with asyncio.timeout(20):
             found = await hub.until_ended("gone", 60)
-        assert (found.status, found.error_type) == ("interrupted", "UnknownNameError")
+        assert (found.status, found.error_type) == ("interrupted", "UnknownWorkflow")
         assert "retired" in found.error
 
 

@@ -16,8 +16,8 @@ from loopwright.config import Allowance
 from loopwright.engine import bounded
 from loopwright.engine.events.schema import run_event
 from loopwright.errors import ConfigError, InputError, StoreError, UnknownNameError
+from loopwright.runs.checkpoints import checkpoints, state_at
 from loopwright.runs.schemas import LoggedEvent, PromptVersion, RunFilter, RunLimits
-from loopwright.runs.states import checkpoints, state_at
 from loopwright.testing import ScriptedChatModel
 from loopwright.workflows.api import RunChanges
 from loopwright.workflows.user_graph import UserGraph

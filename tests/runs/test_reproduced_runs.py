@@ -1,8 +1,6 @@
 """A run written out as a test: pytest runs it, and it says when the graph goes another way."""
 
-import os
-import subprocess
-import sys
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,9 +9,11 @@ from hosted_graphs import Walk, opened, ran
 from loopwright.check.loading import load_graphs
 from loopwright.checkpoints.allowlist import state_types
 from loopwright.errors import InputError
-from loopwright.runs import states
+from loopwright.runs.checkpoints import logged
 from loopwright.runs.reproducing import test_of as written_out
 from loopwright.workflows.user_graph import UserGraph
+
+pytest_plugins = ["pytester"]
 
 SOURCE = """\
 from typing import TypedDict
@@ -38,16 +38,11 @@ graph.add_conditional_edges("write", again, ["write", END])
 """
 
 
-def by_pytest(file: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
-    # The plug-ins that happen to be installed take longer to load than the test to run.
-    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False, env=alone)
-
-
 @pytest.mark.matrix
 @pytest.mark.parametrize(("text", "status"), [('a "tad"\\', "finished"), ("a long text", "failed")])
-async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path, text: str, status: str) -> None:
+async def test_a_run_is_a_test_that_holds_until_the_graph_changes(
+    tmp_path: Path, text: str, status: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "shout.py"
     file.write_text(SOURCE)
     (graph,) = load_graphs(f"{file}:graph").values()
@@ -66,7 +61,10 @@ async def test_a_run_is_a_test_that_holds_until_the_graph_changes(tmp_path: Path
     test = written_out(record, hosted, ())
     (tmp_path / "test_shout.py").write_text(test)
     (tmp_path / "test_changed.py").write_text(test.replace("shout.py", "changed.py"))
-    told = by_pytest(tmp_path).stdout
+    # The plug-ins that happen to be installed take longer to load than the test to run.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    words = ("-q", "-p", "no:cacheprovider", str(tmp_path))
+    told = (await asyncio.to_thread(pytester.runpytest_inprocess, *words)).stdout.str()  # in a loop of its own
     assert "test_changed.py::" in told and "1 failed, 1 passed" in told, told
 
 
@@ -77,4 +75,4 @@ async def test_what_makes_no_test_is_said(tmp_path: Path) -> None:
             written_out(waiting, hub.workflows["walk"], ())
         answered = await hub.until_ended((await hub.resume(waiting.id, answer="so")).id)
         with pytest.raises(InputError, match="asked a person, whose answers"):
-            written_out(answered, hub.workflows["walk"], [*states.logged(hub.store, waiting.id)])
+            written_out(answered, hub.workflows["walk"], [*logged(hub.store, waiting.id)])

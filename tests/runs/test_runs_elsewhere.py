@@ -26,7 +26,7 @@ from loopwright.server import ServerSettings, Serving
 from loopwright.server.agent_api.streaming import frames
 from loopwright.server.agent_api.threads import Threads, Turn
 from loopwright.server.metrics import Metrics
-from loopwright.server.retention import Retention, _forget_unused, _is_alone, retaining
+from loopwright.server.retention import _forget_unused, _is_alone, retaining
 from loopwright.server.uploads import Uploads
 
 ASKED = {"question": "where?"}
@@ -175,7 +175,7 @@ async def test_a_server_answers_while_old_runs_are_forgotten(tmp_path):
     async with opened(tmp_path, Walk()) as hub:
         run = await ran(hub, ASKED)
         saver = Mock(delete_thread=lambda _run: may.wait(5))
-        async with retaining(hub.store, saver, files, Retention(runs=0)):
+        async with retaining(hub.store, saver, files, 0, None):
             assert await hub.record(run.id)
             may.set()
             await until(lambda: hub.store.get(run.id) is None)

@@ -14,6 +14,7 @@ from served_graphs import GRAPHS
 from loopwright.cli.serve import opened
 from loopwright.retrieval.stores import open_store
 from loopwright.runs.hub import RunHub
+from loopwright.runs.schemas import RunLimits
 from loopwright.runs.store import open_runs
 from loopwright.server import ServerSettings, create_app
 from loopwright.server.metrics import Metrics
@@ -30,7 +31,7 @@ def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...,
             store = exits.enter_context(closing(open_runs(f"sqlite:{data / 'runs.db'}")))
             store.told = counted.kept
             script = Script(services or Services(exits.enter_context(open_store("memory"))))
-            hub = RunHub(store, [script, *workflows], InMemorySaver(), limits, uploads=Uploads(settings))
+            hub = RunHub(store, [script, *workflows], InMemorySaver(), limits or RunLimits(), uploads=Uploads(settings))
             app = create_app(hub, settings=settings, counted=counted, **options)
             return Served(exits.enter_context(running(app)), app, script)
 

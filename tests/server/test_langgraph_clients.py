@@ -250,6 +250,24 @@ async def test_a_graph_s_context_is_given_as_such_or_by_the_configuration(serve_
     assert [*(await client.assistants.get_schemas("say"))["context_schema"]["properties"]] == ["name"]
 
 
+async def test_what_a_graph_keeps_to_itself_is_in_its_state_and_not_in_its_output(serve_script):
+    class Whole(TypedDict, total=False):
+        topic: str
+        notes: str
+
+    class Output(TypedDict):
+        topic: str
+
+    builder = StateGraph(Whole, output_schema=Output)
+    builder.add_node("say", lambda _state: {"topic": "y", "notes": "z"})
+    client = get_client(url=serve_script(workflows=[UserGraph("say", builder.add_edge(START, "say"))]).url)
+    thread = (await client.threads.create())["thread_id"]
+    parts = [part async for part in client.runs.stream(thread, "say", input={"topic": "x"}, stream_mode="values")]
+    assert [part.data for part in parts if part.event == "values"] == [{"topic": "x"}, {"topic": "y"}]
+    assert await client.runs.wait(thread, "say", input={"topic": "x"}) == {"topic": "y"}
+    assert (await client.threads.get_state(thread))["values"] == {"topic": "y", "notes": "z"}
+
+
 async def test_a_thread_that_another_server_made_is_known_where_servers_share_their_runs(serve_script):
     served = serve_script(workflows=[Walk()])
     served.app.state.context.hub.shared = True

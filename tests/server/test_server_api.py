@@ -16,7 +16,7 @@ from loopwright.engine import Loop, bounded
 from loopwright.models import ModelRegistry
 from loopwright.models.prompts import Prompt, PromptLibrary
 from loopwright.runs.preparing import kept_evaluation
-from loopwright.server.retention import Retention, _forget_unused, forget_old
+from loopwright.server.retention import _forget_unused, forget_old
 from loopwright.workflows.api import NodeInfo
 from loopwright.workflows.evaluation import Expected, Question, evaluate
 from loopwright.workflows.user_graph import UserGraph
@@ -149,7 +149,7 @@ async def test_what_is_too_old_is_forgotten(client, served):
     os.utime(context.uploads[file], (0, 0))
     _forget_unused(context.hub.store, context.uploads, {file: run["id"]})
     assert file in context.uploads, "a run that was found to name it is not looked for again"
-    await forget_old(context.hub.store, InMemorySaver(), Retention(days=0))
+    await forget_old(context.hub.store, InMemorySaver(), days=0)
     assert (await client.get(f"/runs/{run['id']}")).status_code == 404
     _forget_unused(context.hub.store, context.uploads, {file: run["id"]})
     assert file not in context.uploads

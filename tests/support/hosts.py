@@ -152,6 +152,10 @@ class Hosts:
         """The nodes of a run in the order in which they began, in whatever process."""
         return [place for run, place, _pid in self._lines() if run == name]
 
+    def names(self) -> list[str]:
+        """The runs in the order in which they began."""
+        return [*dict.fromkeys(run for run, _place, _pid in self._lines())]
+
     def on(self, name: str) -> Process:
         """Who works on a run: where its last node began."""
         *_, last = (int(pid) for run, _place, pid in self._lines() if run == name)

@@ -1,5 +1,6 @@
 """One model per node: lazy, changeable, blocked when told, clear about what is wrong, silent about secrets; and its price."""
 
+import asyncio
 import pickle
 import sys
 import traceback
@@ -7,8 +8,10 @@ from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage
-from langchain_core.outputs import LLMResult
+from langchain_core.outputs import ChatGeneration, LLMResult
+from shapes import graph
 
+from loopwright import Budget, bounded
 from loopwright.errors import ConfigError, ModelError
 from loopwright.models import (
     ModelRegistry,
@@ -21,7 +24,8 @@ from loopwright.models import (
 from loopwright.models.factory import NO_KEY, secrets_of
 from loopwright.models.guard import RequestGuard
 from loopwright.models.prices import kept_prices
-from loopwright.testing import always
+from loopwright.models.usage import counted
+from loopwright.testing import ScriptedChatModel, always
 
 SECRET = "sk-very-secret-0123456789abcdef"
 
@@ -294,15 +298,42 @@ def test_cost():
         return prices[model] * usage.total_tokens if model in prices else None
 
     recorder = UsageRecorder(price)
+
+    def ask(model, *replies, node=None):
+        with counted(node, None):
+            recorder.on_llm_start({"name": model}, [], run_id=UUID(int=1))
+        said = [ChatGeneration(message=each) for each in replies]
+        recorder.on_llm_end(LLMResult(generations=[said]), run_id=UUID(int=1))
+
     assert recorder.cost() == 0.0
-    recorder.record(reply(60, 40), node="a", model="big")
-    recorder.record(reply(10, 0), node="b", model="big")
-    recorder.record(reply(10, 0), node="b", model="free")
+    ask("big", reply(60, 40), node="a")
+    ask("big", reply(10, 0), node="b")
+    ask("free", reply(10, 0), node="b")
     assert recorder.cost() == pytest.approx(1.1)
     assert asked == [("big", 100), ("big", 10), ("free", 10)]
-    recorder.record(reply(1, 1), model="unheard of")
+    ask("unheard of", reply(1, 1))
     assert recorder.cost() is None
     assert UsageRecorder().cost() is None
-    recorder.on_llm_start({}, [], run_id=UUID(int=1))
-    recorder.on_llm_end(LLMResult(generations=[[]]), run_id=UUID(int=1))
+    ask("")
     assert recorder.entries()[None, "unknown"] == Usage(calls=1, unmetered_calls=1), "a reply without any choice"
+
+
+@pytest.mark.parametrize("outer", [False, True], ids=["of a call", "of the run"])
+async def test_a_refused_call_is_not_counted_and_a_cancelled_one_failed(outer):
+    usage, slow = UsageRecorder(), ScriptedChatModel("x", delay=9)
+    told = {"callbacks": [usage]}
+
+    async def twice(_state):
+        for _ in range(2):
+            await always("x").ainvoke("q", None if outer else told)
+        return {}
+
+    app = bounded(graph("START-ask ask-END", ask=twice), budget=Budget(model_calls=1))
+    assert (await app.ainvoke({}, told if outer else None))["stop_reason"]
+    assert (usage.total().calls, usage.total().failed_calls) == (1, 0)
+    waiting = asyncio.create_task(slow.ainvoke("q", told))
+    while not slow.calls:
+        await asyncio.sleep(0.001)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert (usage.total().calls, usage.total().failed_calls) == (2, 1)

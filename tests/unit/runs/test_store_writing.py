@@ -13,12 +13,12 @@ import pytest
 from postgres import END_OTHERS, beside, postgres_server, postgres_url  # noqa: F401
 from run_histories import a_run, kept, news, shown
 
-from loopwright.database import opening
+from loopwright.database import database
 from loopwright.errors import ConfigError, StoreError
 from loopwright.retrieval.stores import open_store
-from loopwright.runs.live import Writer
-from loopwright.runs.schemas import RunFilter
-from loopwright.runs.states import checkpoints
+from loopwright.runs.checkpoints import checkpoints
+from loopwright.runs.live import REMEMBERED, LiveRun, Writer
+from loopwright.runs.schemas import RunFilter, RunLimits
 from loopwright.runs.store import KeptEvent, NewEvents, RunStore, open_runs
 
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A locked file is waited for in each attempt; here a tenth of the usual time."""
-    monkeypatch.setattr(opening, "BUSY", 0.5)
+    monkeypatch.setattr(database, "BUSY", 0.5)
 
 
 @pytest.fixture
@@ -70,7 +70,24 @@ async def test_what_was_acknowledged_is_kept(store: RunStore) -> None:
     await writer.aclose()
 
 
-async def test_closing_keeps_what_waits_and_takes_no_more(store: RunStore) -> None:
+async def test_what_was_kept_last_is_followed_without_the_store(store: RunStore) -> None:
+    live, heard = LiveRun(a_run("r1"), Writer(store), RunLimits(), {"run": 0, "client": 0}), asyncio.Event()
+    live.on_news = heard.set
+
+    async def behind(*made: str) -> list[list[int] | None]:
+        heard.clear()
+        for data in made:
+            live.add("run", "told", data)
+        await heard.wait()
+        found = [live.kept_behind("run", after) for after in range(5)]
+        return [None if events is None else [event.seq for event in events] for events in found]
+
+    assert await behind("1", "2") == [[1, 2], [2], [], [], []]
+    assert await behind("3" * REMEMBERED, "4") == [None, None, None, [4], []], "what is long is left to the store"
+    await live.end(a_run("r1"))
+
+
+async def test_closing_keeps_what_waits(store: RunStore) -> None:
     writer = Writer(store)
     futures = [put(writer, None, [news("r1", [seq])]) for seq in range(1, 31)]
     await asyncio.sleep(0)
@@ -78,8 +95,6 @@ async def test_closing_keeps_what_waits_and_takes_no_more(store: RunStore) -> No
     await writer.aclose()
     await asyncio.gather(*futures)
     assert store.count("r1") == 30
-    with pytest.raises(StoreError, match="writer of the run history is closed"):
-        await writer.write(a_run("r1"))
 
 
 async def test_a_cancelled_wait_cancels_no_write(store: RunStore, path: Path) -> None:
