@@ -1,5 +1,6 @@
 """``loopwright check`` never hangs and never dies: one bad file is one line, and all other results stay."""
 
+import cProfile
 import json
 import os
 import time
@@ -197,3 +198,13 @@ def test_a_notebook_that_is_none_is_one_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "n.ipynb").write_text(text)
     outcome = check_targets([str(tmp_path)], None, False)
     assert len(outcome.errors) == 1 and "\n" not in outcome.errors[0]
+
+
+def test_a_check_makes_so_many_calls_a_node_at_most(tmp_path: Path) -> None:
+    lines = [
+        f"g.add_node('{n}', lambda s: {{'n': {n}}}).add_edge('{n - 1 if n else 'work'}', '{n}')" for n in range(200)
+    ]
+    (tmp_path / "a.py").write_text(GOOD.replace("app =", "\n".join([*lines, "app ="])))
+    profile = cProfile.Profile()
+    (graph,) = profile.runcall(findings.Checker([tmp_path]).check, tmp_path / "a.py")
+    assert graph.verdict == "bounded" and sum(each.callcount for each in profile.getstats()) < 200 * 1000

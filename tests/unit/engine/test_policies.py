@@ -110,10 +110,9 @@ async def test_interrupts_pass_through(timeout: float | None, mode: str) -> None
 
 @pytest.mark.parametrize("timeout", [None, 5])
 def test_an_interrupt_from_the_keyboard_ends_a_run_whose_node_may_be_given_up(timeout: float | None) -> None:
-    errors: list[BaseException] = [KeyboardInterrupt()]
     app = app_of(NodePolicy(timeout=timeout, retries=2, give_up=GiveUp(goto="after")))
     with pytest.raises(KeyboardInterrupt):
-        [*app.stream({"log": [], "errors": errors}, stream_mode="custom")]  # in a thread, as LangGraph does it then
+        [*app.stream({"log": [], "errors": [KeyboardInterrupt()]}, stream_mode="custom")]  # in a thread
 
 
 QUICK: dict[str, Any] = {"initial_wait": 0.01, "max_wait": 0.05, "jitter": False}
