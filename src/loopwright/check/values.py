@@ -187,10 +187,12 @@ class FunctionValue:
             file = project and project.find(part.module or "", part.level, self.frame.file)
             names = getattr(project.modules.get(whole(file)), "names", {}) if project and file else {}
             taken |= {each.asname or each.name: names[each.name] for each in part.names if each.name in names}
+        theirs = own - taken.keys()
         reading = [
-            part for part in parts if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Load)
-        ]
-        if not (reading := [part for part in reading if getattr(part, "id", "") not in own - taken.keys()]):
+            part for part in parts if isinstance(part, ast.Name | ast.Attribute)
+            if isinstance(part.ctx, ast.Load) and getattr(part, "id", "") not in theirs
+        ]  # fmt: skip
+        if not reading:
             return  # as of most nodes of a large graph
         looked = {id(each) for part in parts for each in changes.looked_at_in(part)}
         owners = {id(part.value): part.attr for part in parts if isinstance(part, ast.Attribute)}
