@@ -391,8 +391,8 @@ class RunHub(Launcher):
             live.stop("cancelled")
         elif self._stopping:  # the server began to stop while this was made ready
             live.stop("shutdown")
+        live.task.add_done_callback(lambda _: self._leave(drive))  # also where nobody waits any more
         await asyncio.wait({live.task})
-        self._leave(drive)
         if not live.task.cancelled() and (error := live.task.exception()):
             logger.error("run %s could not be brought to its end", live.id, exc_info=error)
         return live
